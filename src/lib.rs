@@ -1,0 +1,8 @@
+//! shedcast: what a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
+#![warn(missing_docs)]
+
+pub mod cluster;
+pub mod control;
+pub mod engine;
+pub mod units;
+pub mod workload;

@@ -1,0 +1,2 @@
+//! The `shedcast` binary: parse, run, print, exit.
+fn main() {}

@@ -1,0 +1,227 @@
+//! What a scenario says of its traffic: pure data, resolved and valid.
+
+use std::path::PathBuf;
+
+use crate::units::{SimTime, Span};
+
+/// A whole workload: any mix of generated streams, a replayed trace and single requests written out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkloadConfig {
+    /// Generated streams, each a client class of its own (a scenario without classes has one, named `default`).
+    pub streams: Vec<StreamConfig>,
+    /// A replayed trace.
+    pub trace: Option<TraceConfig>,
+    /// Requests written out in the scenario, in the order of the file.
+    pub requests: Vec<ListedRequest>,
+}
+
+/// One generated stream of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamConfig {
+    /// Name of the class in reports.
+    pub class: String,
+    /// When requests arrive; `None` in a closed loop, where clients decide.
+    pub arrivals: Option<ArrivalProcess>,
+    /// Prompt tokens.
+    pub input_tokens: LengthDistribution,
+    /// Generated tokens, at least 1.
+    pub output_tokens: LengthDistribution,
+    /// Rank correlation of input and output length, -1 to 1 (Gaussian copula); 0 draws them independently.
+    pub length_correlation: f64,
+}
+
+/// When the requests of a stream arrive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalProcess {
+    /// Exponential gaps; the rate may change over time (thinned exactly, so that a step is met at its instant).
+    Poisson {
+        /// Requests per second over time.
+        rate: RateSchedule,
+    },
+    /// The k-th request at the instant where the integral of the rate reaches k: exactly k/rate for one rate.
+    Constant {
+        /// Requests per second over time.
+        rate: RateSchedule,
+    },
+    /// Gamma-distributed gaps with the given coefficient of variation.
+    Gamma {
+        /// Requests per second over time.
+        rate: RateSchedule,
+        /// Standard deviation of a gap over its mean, > 0.
+        cv: f64,
+    },
+    /// Weibull-distributed gaps with the given coefficient of variation.
+    Weibull {
+        /// Requests per second over time.
+        rate: RateSchedule,
+        /// Standard deviation of a gap over its mean, > 0.
+        cv: f64,
+    },
+    /// Markov-modulated Poisson (on/off): exponential sojourns in two states, each with a rate of its own.
+    OnOff {
+        /// Requests per second while on.
+        on_rate: f64,
+        /// Requests per second while off.
+        off_rate: f64,
+        /// Mean sojourn in the on state.
+        mean_on: Span,
+        /// Mean sojourn in the off state.
+        mean_off: Span,
+    },
+}
+
+/// A rate over time, requests per second: pieces that each start at an instant; the first starts at 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateSchedule(pub Vec<RatePiece>);
+
+/// One piece of a [`RateSchedule`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatePiece {
+    /// Start of the piece.
+    pub at: SimTime,
+    /// Requests per second from here on, >= 0.
+    pub rate: f64,
+    /// Ramp linearly to the rate of the next piece instead of stepping.
+    pub ramp: bool,
+}
+
+/// A distribution of token counts. Draws are rounded to the nearest whole token and cut to `min..=max`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LengthDistribution {
+    /// The shape.
+    pub shape: LengthShape,
+    /// Smallest token count (input: 0 or more, default 1; output: 1 or more, default 1).
+    pub min: u32,
+    /// Largest token count.
+    pub max: Option<u32>,
+}
+
+/// The shape of a [`LengthDistribution`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum LengthShape {
+    /// Always the same.
+    Constant {
+        /// Tokens.
+        value: u32,
+    },
+    /// Each whole number from `low` to `high`, both included, equally likely.
+    Uniform {
+        /// Smallest.
+        low: u32,
+        /// Largest.
+        high: u32,
+    },
+    /// Lognormal by its mean and 99th percentile, in tokens.
+    Lognormal {
+        /// Mean, > 0.
+        mean: f64,
+        /// 99th percentile, > 0; mean and p99 must belong to some lognormal.
+        p99: f64,
+    },
+    /// Gamma by its mean and coefficient of variation.
+    Gamma {
+        /// Mean, > 0.
+        mean: f64,
+        /// Standard deviation over mean, > 0.
+        cv: f64,
+    },
+    /// Pareto (type I) by its smallest value and tail index.
+    Pareto {
+        /// Scale: the smallest value, > 0.
+        scale: f64,
+        /// Tail index, > 0.
+        alpha: f64,
+    },
+    /// Values with weights.
+    Empirical {
+        /// (tokens, weight > 0), at least one.
+        values: Vec<(u32, f64)>,
+    },
+    /// One of several distributions, by weight.
+    Mixture {
+        /// Components, at least one.
+        components: Vec<MixtureComponent>,
+    },
+}
+
+/// One component of a mixture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixtureComponent {
+    /// Share, > 0; shares need not sum to 1.
+    pub weight: f64,
+    /// Its distribution.
+    pub distribution: LengthDistribution,
+}
+
+/// One or several requests written out in a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedRequest {
+    /// Arrival.
+    pub at: SimTime,
+    /// How many alike, 1 or more; `every` apart (all at once if absent).
+    pub count: u64,
+    /// Gap between them.
+    pub every: Option<Span>,
+    /// Prompt tokens.
+    pub input_tokens: u32,
+    /// Generated tokens, at least 1.
+    pub output_tokens: u32,
+    /// Service time at an opaque worker, overriding its distribution.
+    pub service_time: Option<Span>,
+    /// Ask for exactly this worker.
+    pub worker: Option<u32>,
+    /// Name of the class in reports.
+    pub class: String,
+}
+
+/// A trace to replay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceConfig {
+    /// The file; relative paths are taken from the scenario's folder, then from the working directory.
+    pub path: PathBuf,
+    /// Format by name; `None` recognises it from the first rows.
+    pub format: Option<String>,
+    /// Class of its requests in reports.
+    pub class: String,
+}
+
+/// A distribution of spans: service times, delays, think times.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SpanDistribution {
+    /// Always the same.
+    Constant {
+        /// The span.
+        value: Span,
+    },
+    /// Uniform from `low` to `high`.
+    Uniform {
+        /// Shortest.
+        low: Span,
+        /// Longest.
+        high: Span,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean: Span,
+    },
+    /// Gamma by mean and coefficient of variation.
+    Gamma {
+        /// Mean.
+        mean: Span,
+        /// Standard deviation over mean, > 0.
+        cv: f64,
+    },
+    /// Lognormal by mean and coefficient of variation.
+    Lognormal {
+        /// Mean.
+        mean: Span,
+        /// Standard deviation over mean, > 0.
+        cv: f64,
+    },
+    /// Values with weights.
+    Empirical {
+        /// (span, weight > 0), at least one.
+        values: Vec<(Span, f64)>,
+    },
+}

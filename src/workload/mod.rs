@@ -1,0 +1,3 @@
+//! Traffic: who arrives when, and with what lengths.
+
+pub mod config;
