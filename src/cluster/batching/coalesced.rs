@@ -1,0 +1,676 @@
+//! The fast engine: runs of steps in closed form, work per step independent of the batch.
+//!
+//! Between two changes of a batch every step adds the same known amounts: each decoding sequence one token, so the context
+//! grows by their number and the step time along a line. A rank therefore counts *ticks* (its decode steps) and keeps of a
+//! decoding sequence only the tick at which its context would have been empty: everything else is a difference.
+//!
+//! - Blocks: a sequence takes a new one when its computed tokens are a multiple of the block size, which depends only on the tick
+//!   modulo the block size; sequences are counted in buckets by that residue.
+//! - Completions: a heap by (tick, admission).
+//! - Preemption pops the tail of the admission list until the needs of the others fit, which is what the plain algorithm
+//!   arrives at one sequence at a time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup};
+use super::timing::{StepLine, StepWork};
+use crate::cluster::config::StepTiming;
+use crate::units::{Attos, ExactTime, SimTime};
+
+/// A group that jumps over runs of steps.
+#[derive(Clone, Debug)]
+pub struct Coalesced {
+    spec: RankSpec,
+    report_blocks: bool,
+    ranks: Vec<Rank>,
+    sequences: Vec<Sequence>,
+    unused: Vec<u32>,
+    /// Exact start of the run in progress, else exact end of the last one.
+    clock: ExactTime,
+    run: Option<Run>,
+    /// Sequences told to leave at the end of the step in progress.
+    leaving: Vec<u32>,
+    /// Scratch of a step end: events by admission.
+    sorting: Vec<(u64, StepEvent)>,
+}
+
+/// Steps in progress: `steps` of them, starting at the group's clock, with durations along `line`.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    steps: u64,
+    line: StepLine,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Debug, Default)]
+struct Rank {
+    waiting: VecDeque<u32>,
+    /// Newest of the running sequences, in a list by admission.
+    newest: u32,
+    running: u32,
+    /// Decoding sequences that take part in every step, and the sum of their computed tokens.
+    decoding: u64,
+    context: u64,
+    /// Decode steps so far.
+    tick: u64,
+    /// Decoding sequences by `origin` modulo the block size.
+    buckets: Vec<u32>,
+    /// (finish tick, admission, handle); entries of preempted or departed sequences are stale.
+    finishing: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// The one sequence whose prompt is partly computed.
+    partial: Option<u32>,
+    /// Sequences with a chunk of prompt in the step in progress, in admission order.
+    chunks: Vec<u32>,
+    free: u64,
+    reported: u64,
+    /// Durations of its steps in the run in progress, where others must end with it.
+    line: StepLine,
+    admissions: u64,
+    preemptions: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    key: u32,
+    rank: u32,
+    input: u32,
+    output: u32,
+    place: Place,
+    /// Number of its last admission; names its place among the running.
+    admission: u64,
+    older: u32,
+    newer: u32,
+    /// While waiting or prefilling: tokens computed and put out, and the chunk in the step in progress.
+    computed: u64,
+    generated: u32,
+    chunk: u64,
+    leaving: bool,
+    /// While decoding: the ticks at which its computed and generated tokens would have been 0 (modulo 2^64).
+    origin: u64,
+    first: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Unused,
+    Waiting,
+    Prefilling,
+    Decoding,
+}
+
+impl Sequence {
+    fn remaining(&self) -> u64 {
+        u64::from(self.input) + u64::from(self.generated) - self.computed
+    }
+}
+
+impl Run {
+    /// Time from the start of the run to the end of its `n`-th step.
+    fn elapsed(&self, n: u64) -> Attos {
+        let n = u128::from(n);
+        let pairs = if n == 0 { 0 } else { n * (n - 1) / 2 };
+        Attos(self.line.first.0 * n + self.line.growth.0 * pairs)
+    }
+
+    /// How many steps of the run that starts at `clock` have ended by `now` (or before it, unless `inclusive`).
+    fn ended(&self, clock: ExactTime, now: SimTime, inclusive: bool) -> u64 {
+        let done = |n: u64| {
+            let end = (clock + self.elapsed(n)).floor();
+            end < now || (inclusive && end == now)
+        };
+        if self.steps == 1 || !done(1) {
+            return u64::from(done(1));
+        }
+        if done(self.steps) {
+            return self.steps;
+        }
+        // A float guess (the quadratic's root), put right by exact comparison: the guess decides nothing.
+        let reach = now.as_nanos().saturating_sub(clock.floor().as_nanos()) as f64 * 1e9;
+        let (first, growth) = (self.line.first.0 as f64, self.line.growth.0 as f64);
+        let b = first - growth / 2.0;
+        let guess = 2.0 * reach / (b + (b * b + 2.0 * growth * reach).sqrt());
+        let mut n = (guess as u64).clamp(1, self.steps - 1);
+        while n > 1 && !done(n) {
+            n -= 1;
+        }
+        while done(n + 1) {
+            n += 1;
+        }
+        n
+    }
+}
+
+impl Rank {
+    fn new(spec: &RankSpec, index: u32) -> Self {
+        Self {
+            newest: NONE,
+            buckets: vec![0; spec.block_size as usize],
+            free: spec.total_blocks,
+            // Admissions are told apart across the ranks of a group, since these share the handles.
+            admissions: u64::from(index) << 40,
+            ..Self::default()
+        }
+    }
+
+    /// Bucket of the decoding sequences that take a new block in the step from `tick` on.
+    fn bucket(&self, tick: u64) -> usize {
+        (tick % self.buckets.len() as u64) as usize
+    }
+
+    fn push_running(&mut self, sequences: &mut [Sequence], handle: u32) {
+        let sequence = &mut sequences[handle as usize];
+        sequence.admission = self.admissions;
+        sequence.place = Place::Prefilling;
+        sequence.older = self.newest;
+        sequence.newer = NONE;
+        self.admissions += 1;
+        self.running += 1;
+        if self.newest != NONE {
+            sequences[self.newest as usize].newer = handle;
+        }
+        self.newest = handle;
+    }
+
+    fn unlink(&mut self, sequences: &mut [Sequence], handle: u32) {
+        let Sequence { older, newer, .. } = sequences[handle as usize];
+        if older != NONE {
+            sequences[older as usize].newer = newer;
+        }
+        if newer != NONE {
+            sequences[newer as usize].older = older;
+        } else {
+            self.newest = older;
+        }
+        self.running -= 1;
+    }
+
+    /// Takes a sequence out of the running ones with its blocks; its computed and generated tokens are written down.
+    fn withdraw(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) {
+        self.unlink(sequences, handle);
+        let sequence = &mut sequences[handle as usize];
+        if sequence.place == Place::Decoding {
+            sequence.computed = self.tick.wrapping_sub(sequence.origin);
+            sequence.generated = self.tick.wrapping_sub(sequence.first) as u32;
+            self.decoding -= 1;
+            self.context -= sequence.computed;
+            let bucket = self.bucket(sequence.origin);
+            self.buckets[bucket] -= 1;
+        } else if self.partial == Some(handle) {
+            self.partial = None;
+        }
+        self.free += sequence.computed.div_ceil(u64::from(spec.block_size));
+    }
+
+    /// Sends the newest running sequence back to the front of the waiting line, to be computed again.
+    fn preempt_newest(&mut self, spec: &RankSpec, sequences: &mut [Sequence]) {
+        let victim = self.newest;
+        self.withdraw(spec, sequences, victim);
+        let sequence = &mut sequences[victim as usize];
+        sequence.place = Place::Waiting;
+        sequence.computed = 0;
+        sequence.chunk = 0;
+        self.preemptions += 1;
+        self.waiting.push_front(victim);
+    }
+
+    /// Chooses what the next step computes and takes its blocks.
+    fn plan(&mut self, spec: &RankSpec, sequences: &mut [Sequence]) -> StepWork {
+        let bs = u64::from(spec.block_size);
+        self.chunks.clear();
+        let mut needed = u64::from(self.buckets[self.bucket(self.tick)]);
+        while needed > self.free {
+            self.preempt_newest(spec, sequences);
+            needed = u64::from(self.buckets[self.bucket(self.tick)]);
+        }
+        self.free -= needed;
+        let mut left = spec.max_num_batched_tokens - self.decoding;
+        let mut work = StepWork { prefill: 0, decode: self.decoding, context: self.context };
+        if let Some(handle) = self.partial.filter(|_| left > 0) {
+            let sequence = &sequences[handle as usize];
+            let chunk = sequence.remaining().min(left);
+            let need = (sequence.computed + chunk).div_ceil(bs) - sequence.computed.div_ceil(bs);
+            if need > self.free {
+                self.preempt_newest(spec, sequences);
+            } else {
+                self.take_chunk(sequences, handle, chunk, need, &mut work);
+                left -= chunk;
+            }
+        }
+        while left > 0 && self.running < spec.max_num_seqs {
+            let Some(&head) = self.waiting.front() else { break };
+            let remaining = sequences[head as usize].remaining();
+            if remaining.div_ceil(bs) > self.free {
+                break; // the head blocks the rest
+            }
+            self.waiting.pop_front();
+            self.push_running(sequences, head);
+            let chunk = remaining.min(left);
+            self.take_chunk(sequences, head, chunk, chunk.div_ceil(bs), &mut work);
+            left -= chunk;
+        }
+        work
+    }
+
+    fn take_chunk(&mut self, sequences: &mut [Sequence], handle: u32, chunk: u64, need: u64, work: &mut StepWork) {
+        self.free -= need;
+        self.chunks.push(handle);
+        let sequence = &mut sequences[handle as usize];
+        sequence.chunk = chunk;
+        if sequence.generated > 0 && sequence.remaining() == 1 {
+            // The last token of a recomputed sequence costs what a decoding one does.
+            work.decode += 1;
+            work.context += sequence.computed;
+        } else {
+            work.prefill += chunk;
+        }
+    }
+
+    /// Steps that the batch just planned can make, at most, before anything but its counts changes.
+    fn reach(&mut self, spec: &RankSpec, sequences: &[Sequence], report_blocks: bool) -> u64 {
+        if !self.chunks.is_empty() || self.partial.is_some() {
+            return 1;
+        }
+        let mut steps = self.next_finish(sequences) - self.tick;
+        let cycle = self.buckets.len() as u64;
+        if report_blocks {
+            if spec.total_blocks - self.free != self.reported {
+                return 1; // this very step takes blocks, or a preemption gave some back
+            }
+            let taken = |i: u64| u64::from(self.buckets[self.bucket(self.tick + i)]);
+            let change = (1..steps.min(cycle + 1)).find(|&i| taken(i) > 0);
+            // A step that finds no block left is planned by itself.
+            return change.map_or(steps, |i| if taken(i) <= self.free { i + 1 } else { i });
+        }
+        // The first step has its blocks; whole cycles take one block per sequence.
+        if steps.div_ceil(cycle) * self.decoding > self.free {
+            let cycles = self.free / self.decoding;
+            let mut free = self.free - cycles * self.decoding;
+            let mut n = 1 + cycles * cycle;
+            while n < steps {
+                let need = u64::from(self.buckets[self.bucket(self.tick + n)]);
+                if need > free {
+                    break;
+                }
+                free -= need;
+                n += 1;
+            }
+            steps = steps.min(n);
+        }
+        steps
+    }
+
+    /// The tick at which the next sequence completes.
+    fn next_finish(&mut self, sequences: &[Sequence]) -> u64 {
+        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
+            let sequence = &sequences[handle as usize];
+            if sequence.place == Place::Decoding && sequence.admission == admission {
+                return tick;
+            }
+            self.finishing.pop();
+        }
+        unreachable!("a decoding sequence is in the heap")
+    }
+
+    /// Blocks taken in the steps after the first of a run of `n`.
+    fn taken_after_first(&self, n: u64) -> u64 {
+        let cycle = self.buckets.len() as u64;
+        let more = n - 1;
+        let whole = more / cycle * self.decoding;
+        let rest = (1..=more % cycle).map(|i| u64::from(self.buckets[self.bucket(self.tick + i)])).sum::<u64>();
+        whole + rest
+    }
+
+    /// Lets `n` steps pass.
+    fn advance(&mut self, n: u64) {
+        if self.decoding > 0 {
+            self.free -= self.taken_after_first(n);
+            self.context += self.decoding * n;
+        }
+        self.tick += n;
+    }
+
+    /// A sequence whose prompt is computed starts to decode.
+    fn join(&mut self, sequences: &mut [Sequence], handle: u32) {
+        let tick = self.tick;
+        let sequence = &mut sequences[handle as usize];
+        sequence.place = Place::Decoding;
+        sequence.origin = tick.wrapping_sub(sequence.computed);
+        sequence.first = tick.wrapping_sub(u64::from(sequence.generated));
+        let finish = tick + u64::from(sequence.output - sequence.generated);
+        self.decoding += 1;
+        self.context += sequence.computed;
+        self.finishing.push(Reverse((finish, sequence.admission, handle)));
+        let bucket = self.bucket(sequence.origin);
+        self.buckets[bucket] += 1;
+    }
+}
+
+impl Rank {
+    /// Applies what the steps that just passed completed: appends (admission, event) to `events`.
+    fn finish(&mut self, spec: &RankSpec, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
+        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
+            if tick > self.tick {
+                break;
+            }
+            self.finishing.pop();
+            let sequence = sequences[handle as usize];
+            if sequence.place != Place::Decoding || sequence.admission != admission || sequence.leaving {
+                continue;
+            }
+            self.withdraw(spec, sequences, handle);
+            sequences[handle as usize].place = Place::Unused;
+            unused.push(handle);
+            events.push((admission, StepEvent::Completed { key: sequence.key }));
+        }
+        for i in 0..self.chunks.len() {
+            let handle = self.chunks[i];
+            self.finish_chunk(spec, sequences, handle, events);
+            if sequences[handle as usize].place == Place::Unused {
+                unused.push(handle);
+            }
+        }
+        self.chunks.clear();
+    }
+
+    fn finish_chunk(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32, events: &mut Vec<(u64, StepEvent)>) {
+        let sequence = &mut sequences[handle as usize];
+        sequence.computed += sequence.chunk;
+        sequence.chunk = 0;
+        let Sequence { key, admission, .. } = *sequence;
+        if sequence.remaining() > 0 {
+            self.partial = Some(handle);
+            return;
+        }
+        if self.partial == Some(handle) {
+            self.partial = None;
+        }
+        sequence.generated += 1;
+        if sequence.leaving {
+            return; // it goes with this step, its token written down
+        }
+        if sequence.generated == 1 {
+            events.push((admission, StepEvent::FirstToken { key }));
+        }
+        if sequence.generated == sequence.output {
+            self.withdraw(spec, sequences, handle);
+            sequences[handle as usize].place = Place::Unused;
+            events.push((admission, StepEvent::Completed { key }));
+        } else {
+            self.join(sequences, handle);
+        }
+    }
+
+    /// Removes one sequence, wherever it is; answers the tokens it had generated.
+    fn remove(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) -> u32 {
+        if sequences[handle as usize].place == Place::Waiting {
+            self.waiting.retain(|&waiting| waiting != handle);
+        } else {
+            self.withdraw(spec, sequences, handle);
+        }
+        sequences[handle as usize].place = Place::Unused;
+        sequences[handle as usize].generated
+    }
+
+    fn snapshot(&self, spec: &RankSpec, later_steps: u64) -> RankSnapshot {
+        let taken = if self.decoding > 0 && later_steps > 0 { self.taken_after_first(later_steps + 1) } else { 0 };
+        RankSnapshot {
+            used_blocks: spec.total_blocks - self.free + taken,
+            running: self.running,
+            waiting: self.waiting.len() as u32,
+            preemptions: self.preemptions,
+        }
+    }
+}
+
+impl Coalesced {
+    /// Steps of the run in progress that have ended by `now`; the one that its pending end event stands for never counts.
+    fn ended(&self, now: SimTime, inclusive: bool) -> u64 {
+        self.run.map_or(0, |run| run.ended(self.clock, now, inclusive).min(run.steps - 1))
+    }
+
+    /// Lets the first `n` steps of the run pass and ends it.
+    fn pass(&mut self, run: Run, n: u64) {
+        for rank in &mut self.ranks {
+            rank.advance(n);
+        }
+        self.clock = self.clock + run.elapsed(n);
+        self.run = None;
+    }
+
+    /// Something changes with the next step to start: the run ends with the step in progress.
+    fn interrupt(&mut self, now: SimTime) -> Next {
+        let Some(run) = &mut self.run else { return Next::StartNow };
+        let done = run.ended(self.clock, now, true);
+        if done == run.steps {
+            return Next::Unchanged; // its end is due in this very instant
+        }
+        if done > 0 && (self.clock + run.elapsed(done)).floor() == now {
+            let run = *run;
+            self.pass(run, done);
+            return Next::StartNow;
+        }
+        if run.steps == done + 1 {
+            return Next::Unchanged;
+        }
+        run.steps = done + 1;
+        Next::EndAt((self.clock + run.elapsed(run.steps)).floor())
+    }
+
+    /// Lays out the next run: its steps and their durations; `None` without work.
+    fn plan(&mut self) -> Option<Run> {
+        let pool = self.spec.pool_tokens();
+        let mut slowest = StepLine { first: Attos::ZERO, growth: Attos::ZERO };
+        let mut steps = u64::MAX;
+        let mut busy = false;
+        let lockstep = self.ranks.len() > 1;
+        for rank in &mut self.ranks {
+            let work = rank.plan(&self.spec, &mut self.sequences);
+            if work.is_empty() {
+                continue;
+            }
+            busy = true;
+            let line = if work.prefill == 0 && rank.chunks.is_empty() { self.spec.timing.decode_line(work) } else { None };
+            let line = match line {
+                Some(line) => {
+                    steps = steps.min(rank.reach(&self.spec, &self.sequences, self.report_blocks));
+                    line
+                }
+                None => {
+                    steps = 1;
+                    StepLine { first: self.spec.timing.duration(work, pool), growth: Attos::ZERO }
+                }
+            };
+            if (line.first, line.growth) > (slowest.first, slowest.growth) {
+                slowest = line;
+            }
+            if lockstep {
+                rank.line = line;
+            }
+        }
+        if !busy {
+            return None;
+        }
+        if lockstep && steps > 1 {
+            steps = self.ranks.iter().filter(|r| r.running > 0).fold(steps, |n, rank| n.min(overtaken(slowest, rank.line)));
+        }
+        Some(Run { steps, line: slowest })
+    }
+}
+
+/// Steps for which `slowest`, the longest at the start, stays the longest beside `other`.
+fn overtaken(slowest: StepLine, other: StepLine) -> u64 {
+    if other.growth <= slowest.growth {
+        return u64::MAX;
+    }
+    let steps = (slowest.first.0 - other.first.0) / (other.growth.0 - slowest.growth.0) + 1;
+    u64::try_from(steps).unwrap_or(u64::MAX)
+}
+
+impl StepGroup for Coalesced {
+    fn new(spec: RankSpec, ranks: u32, report_blocks: bool) -> Self {
+        let ranks = (0..ranks).map(|i| Rank::new(&spec, i)).collect();
+        Self {
+            spec,
+            report_blocks,
+            ranks,
+            sequences: Vec::new(),
+            unused: Vec::new(),
+            clock: ExactTime::default(),
+            run: None,
+            leaving: Vec::new(),
+            sorting: Vec::new(),
+        }
+    }
+
+    fn enqueue(&mut self, now: SimTime, rank: u32, sequence: NewSequence) -> (u32, Next) {
+        let next = self.interrupt(now);
+        let fresh = Sequence {
+            key: sequence.key,
+            rank,
+            input: sequence.input_tokens.max(1),
+            output: sequence.output_tokens,
+            place: Place::Waiting,
+            admission: 0,
+            older: NONE,
+            newer: NONE,
+            computed: 0,
+            generated: 0,
+            chunk: 0,
+            leaving: false,
+            origin: 0,
+            first: 0,
+        };
+        let handle = match self.unused.pop() {
+            Some(handle) => {
+                self.sequences[handle as usize] = fresh;
+                handle
+            }
+            None => {
+                self.sequences.push(fresh);
+                self.sequences.len() as u32 - 1
+            }
+        };
+        self.ranks[rank as usize].waiting.push_back(handle);
+        (handle, next)
+    }
+
+    fn leave(&mut self, now: SimTime, handle: u32, out: &mut Vec<StepEvent>) -> Next {
+        let next = self.interrupt(now);
+        if self.run.is_some() {
+            self.sequences[handle as usize].leaving = true;
+            self.leaving.push(handle);
+            return next;
+        }
+        let Sequence { key, rank, .. } = self.sequences[handle as usize];
+        let generated = self.ranks[rank as usize].remove(&self.spec, &mut self.sequences, handle);
+        self.unused.push(handle);
+        out.push(StepEvent::Left { key, generated });
+        self.report(rank, out);
+        next
+    }
+
+    fn start(&mut self, now: SimTime) -> Option<SimTime> {
+        if self.run.is_some() {
+            return None;
+        }
+        if self.clock.floor() != now {
+            self.clock = now.into(); // the group was idle: its steps start at the event that woke it
+        }
+        self.run = self.plan();
+        self.run.map(|run| (self.clock + run.elapsed(run.steps)).floor())
+    }
+
+    fn end(&mut self, _now: SimTime, out: &mut Vec<StepEvent>) {
+        let run = self.run.expect("a step is in progress");
+        self.pass(run, run.steps);
+        for i in 0..self.ranks.len() {
+            self.ranks[i].finish(&self.spec, &mut self.sequences, &mut self.unused, &mut self.sorting);
+            if !self.leaving.is_empty() {
+                self.depart(i as u32);
+            }
+            out.extend(self.sorting.drain(..).map(|(_, event)| event));
+            self.report(i as u32, out);
+        }
+        self.leaving.clear();
+    }
+
+    fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot {
+        self.ranks[rank as usize].snapshot(&self.spec, self.ended(now, true))
+    }
+
+    fn generated(&self, now: SimTime, inclusive: bool, handle: u32) -> u32 {
+        let sequence = &self.sequences[handle as usize];
+        match sequence.place {
+            Place::Decoding => {
+                let tick = self.ranks[sequence.rank as usize].tick + self.ended(now, inclusive);
+                tick.wrapping_sub(sequence.first) as u32
+            }
+            _ => sequence.generated,
+        }
+    }
+
+    fn set_timing(&mut self, now: SimTime, timing: StepTiming) -> Next {
+        let next = self.interrupt(now);
+        self.spec.timing = timing;
+        next
+    }
+
+    fn clear(&mut self, now: SimTime, lost: &mut Vec<(u32, u32)>) {
+        for i in 0..self.ranks.len() {
+            let first = lost.len();
+            let mut at = self.ranks[i].newest;
+            while at != NONE {
+                lost.push((self.sequences[at as usize].key, self.generated(now, false, at)));
+                at = self.sequences[at as usize].older;
+            }
+            lost[first..].reverse();
+            lost.extend(self.ranks[i].waiting.iter().map(|&w| &self.sequences[w as usize]).map(|s| (s.key, s.generated)));
+            let preemptions = self.ranks[i].preemptions;
+            self.ranks[i] = Rank { preemptions, ..Rank::new(&self.spec, i as u32) };
+        }
+        self.run = None;
+        self.clock = now.into();
+        self.leaving.clear();
+        self.sequences.clear();
+        self.unused.clear();
+    }
+}
+
+impl Coalesced {
+    /// Takes out the sequences of rank `i` that were told to leave, in the order of all events: by admission, then the line.
+    fn depart(&mut self, i: u32) {
+        let rank = &mut self.ranks[i as usize];
+        let gone = |s: &Sequence| StepEvent::Left { key: s.key, generated: s.generated };
+        for &handle in &self.leaving {
+            let Sequence { rank: at, place, .. } = self.sequences[handle as usize];
+            if at == i && place != Place::Waiting {
+                rank.remove(&self.spec, &mut self.sequences, handle);
+                let sequence = &self.sequences[handle as usize];
+                self.sorting.push((sequence.admission, gone(sequence)));
+                self.unused.push(handle);
+            }
+        }
+        self.sorting.sort_by_key(|&(admission, _)| admission);
+        rank.waiting.retain(|&handle| {
+            let sequence = &mut self.sequences[handle as usize];
+            if sequence.leaving {
+                sequence.place = Place::Unused;
+                self.sorting.push((u64::MAX, gone(sequence)));
+                self.unused.push(handle);
+            }
+            !sequence.leaving
+        });
+    }
+
+    /// Says so if the used blocks of a rank are not what was last said.
+    fn report(&mut self, rank: u32, out: &mut Vec<StepEvent>) {
+        let r = &mut self.ranks[rank as usize];
+        let used = self.spec.total_blocks - r.free;
+        if self.report_blocks && used != r.reported {
+            r.reported = used;
+            out.push(StepEvent::BlocksChanged { rank, used });
+        }
+    }
+}
