@@ -1,0 +1,169 @@
+//! What clients do with an answer they did not want: try again, later or never.
+
+use super::config::{Backoff, ClientConfig, Jitter, RetryPolicy};
+use super::request::Request;
+use crate::engine::Streams;
+use crate::units::Span;
+
+/// The clients of a run.
+#[derive(Clone, Debug)]
+pub struct Clients {
+    retry: Option<RetryPolicy>,
+    streams: Streams,
+    /// Retry throttle, in thousandths of a token.
+    budget: u64,
+}
+
+/// Thousandths in a token.
+const MILLI: f64 = 1000.0;
+
+/// Why an attempt brought no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The server answered with this status.
+    Status(u16),
+    /// The client's own patience ran out.
+    Timeout,
+}
+
+impl Clients {
+    /// Clients that behave as `config` says.
+    pub fn new(config: &ClientConfig, streams: Streams) -> Self {
+        let retry = config.retry.clone();
+        let budget = retry.as_ref().and_then(|r| r.budget).map_or(0, |b| (b.max_tokens * MILLI) as u64);
+        Self { retry, streams, budget }
+    }
+
+    /// An attempt failed: when to try again, if at all.
+    pub fn after(&mut self, request: &Request, failure: Failure) -> Option<Span> {
+        let policy = self.retry.as_ref()?;
+        let wanted = match failure {
+            Failure::Status(status) => policy.statuses.contains(&status),
+            Failure::Timeout => policy.on_timeout,
+        };
+        if !wanted {
+            return None;
+        }
+        if let Some(budget) = policy.budget {
+            // gRPC's retry throttle: a failure takes a token; retries stop at half of them (gRFC A6).
+            self.budget = self.budget.saturating_sub(MILLI as u64);
+            if self.budget as f64 <= budget.max_tokens * MILLI / 2.0 {
+                return None;
+            }
+        }
+        (request.attempts < policy.attempts).then(|| self.back_off(policy, request))
+    }
+
+    /// An attempt was answered.
+    pub fn succeeded(&mut self) {
+        if let Some(budget) = self.retry.as_ref().and_then(|r| r.budget) {
+            let most = (budget.max_tokens * MILLI) as u64;
+            self.budget = (self.budget + (budget.token_ratio * MILLI) as u64).min(most);
+        }
+    }
+
+    fn back_off(&self, policy: &RetryPolicy, request: &Request) -> Span {
+        let doublings = match policy.backoff {
+            Backoff::Fixed => 0,
+            Backoff::Exponential => (request.attempts - 1).min(63),
+        };
+        let full = policy.initial.saturating_mul(1 << doublings).min(policy.max.unwrap_or(Span::MAX));
+        let span = match policy.jitter {
+            Jitter::None => full,
+            Jitter::Full => self.uniform(request, full),
+            Jitter::Equal => {
+                let half = Span::from_nanos(full.as_nanos() / 2);
+                half + self.uniform(request, Span::from_nanos(full.as_nanos() - half.as_nanos()))
+            }
+        };
+        policy.retry_after.map_or(span, |after| after.max(span))
+    }
+
+    /// Uniform in [0, `most`], by a stream of the request's own, so that no policy shifts another's draws.
+    fn uniform(&self, request: &Request, most: Span) -> Span {
+        let mut rng = self.streams.stream("backoff", request.id ^ u64::from(request.attempts) << 40);
+        let n = most.as_nanos();
+        Span::from_nanos(if n == u64::MAX { rng.bits() } else { rng.below(n + 1) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::config::RetryBudget;
+    use crate::units::SimTime;
+
+    fn policy() -> RetryPolicy {
+        RetryPolicy {
+            statuses: vec![529],
+            attempts: 4,
+            backoff: Backoff::Exponential,
+            initial: Span::from_millis(100),
+            max: Some(Span::from_millis(300)),
+            jitter: Jitter::None,
+            on_timeout: false,
+            budget: None,
+            retry_after: None,
+        }
+    }
+
+    fn clients(retry: RetryPolicy) -> Clients {
+        Clients::new(&ClientConfig { retry: Some(retry), ..ClientConfig::default() }, Streams::new(1))
+    }
+
+    fn request(attempts: u32) -> Request {
+        Request {
+            id: 7,
+            arrival: SimTime::ZERO,
+            input_tokens: 1,
+            output_tokens: 1,
+            class: 0,
+            tag: 0,
+            attempts,
+            current: None,
+            pinned: None,
+            service_time: None,
+        }
+    }
+
+    #[test]
+    fn a_back_off_doubles_to_its_bound_and_attempts_run_out() {
+        let mut clients = clients(policy());
+        let waits: Vec<Option<u64>> = (1..=4)
+            .map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000))
+            .collect();
+        assert_eq!(waits, [Some(100), Some(200), Some(300), None]);
+        assert_eq!(clients.after(&request(1), Failure::Status(503)), None, "a status that is not listed");
+        assert_eq!(clients.after(&request(1), Failure::Timeout), None, "time-outs are not retried");
+    }
+
+    #[test]
+    fn jitter_stays_in_its_range_and_repeats_for_the_same_request() {
+        for (jitter, low) in [(Jitter::Full, 0), (Jitter::Equal, 50_000_000)] {
+            let mut clients = clients(RetryPolicy { jitter, ..policy() });
+            let wait = clients.after(&request(1), Failure::Status(529)).expect("retried");
+            assert!((low..=100_000_000).contains(&wait.as_nanos()), "{jitter:?}: {wait}");
+            assert_eq!(clients.after(&request(1), Failure::Status(529)), Some(wait));
+        }
+    }
+
+    /// Case 37 of the public reports: 100 requests in sequence, all failing, ten tokens.
+    #[test]
+    fn a_token_throttle_holds_retries_to_three_percent() {
+        let budget = RetryBudget { max_tokens: 10.0, token_ratio: 0.1 };
+        let attempts = |policy: RetryPolicy| {
+            let mut clients = clients(policy);
+            let mut total = 0;
+            for _ in 0..100 {
+                let mut n = 1;
+                while clients.after(&request(n), Failure::Status(529)).is_some() {
+                    n += 1;
+                }
+                total += n;
+            }
+            total
+        };
+        assert_eq!(attempts(RetryPolicy { budget: Some(budget), ..policy() }), 103);
+        assert_eq!(attempts(policy()), 400);
+    }
+}

@@ -1,0 +1,93 @@
+//! What can be scheduled, and the order of kinds within one instant.
+
+/// Order of the kinds of events that fall in one instant (lower first).
+///
+/// Completions come before arrivals, so a slot freed at t serves an arrival at t; arrivals come before step starts, so an
+/// arrival at t takes part in the step that starts at t; samples see everything.
+pub mod kind {
+    /// Expiries and changes of the cluster.
+    pub const CLUSTER: u8 = 0;
+    /// Ends of steps, by worker and rank.
+    pub const STEP_END: u8 = 1;
+    /// Ends of service at opaque workers.
+    pub const SERVICE_END: u8 = 2;
+    /// Debounce timers and deliveries of loads.
+    pub const LOAD: u8 = 3;
+    /// Threshold posts.
+    pub const POST: u8 = 4;
+    /// Clients giving up.
+    pub const GIVE_UP: u8 = 5;
+    /// Arrivals from the workload.
+    pub const ARRIVAL: u8 = 6;
+    /// Retries, migrations and the next requests of closed-loop users, behind the arrivals of their instant.
+    pub const RETRY: u8 = 7;
+    /// Starts of new steps, by worker and rank.
+    pub const START: u8 = 8;
+    /// Samples of the time series.
+    pub const SAMPLE: u8 = 9;
+}
+
+/// Something scheduled. Indices are into the simulation's own tables; a stamp that is no longer the current one makes the
+/// event void.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An `[[events]]` entry of the scenario is due.
+    Scripted {
+        /// Its index.
+        index: u32,
+    },
+    /// A frontend reconciles the workers reported down.
+    Reconcile {
+        /// The frontend.
+        frontend: u32,
+    },
+    /// Frontends discover the fleet as it is.
+    Discover,
+    /// A group of ranks ends a step.
+    StepEnd {
+        /// The group.
+        group: u32,
+        /// The group's stamp when it was scheduled.
+        stamp: u32,
+    },
+    /// An opaque worker is done with a request.
+    ServiceEnd {
+        /// The attempt.
+        attempt: u32,
+        /// Its stamp.
+        stamp: u32,
+    },
+    /// A rank's debounce may have run out.
+    Debounce {
+        /// Rank, counted over the fleet.
+        rank: u32,
+    },
+    /// A worker's report reaches a frontend.
+    Deliver {
+        /// The report.
+        report: u32,
+    },
+    /// A client runs out of patience.
+    GiveUp {
+        /// The attempt.
+        attempt: u32,
+        /// Its stamp.
+        stamp: u32,
+        /// Only if no token is out yet.
+        first_token: bool,
+    },
+    /// A client tries again, or a closed-loop user sends a request.
+    Retry {
+        /// The logical request.
+        request: u32,
+    },
+    /// A closed-loop user sends the next request.
+    NextOfUser,
+    /// The frontend tries another worker.
+    Redispatch {
+        /// The attempt.
+        attempt: u32,
+    },
+    /// Time for a sample.
+    Sample,
+}

@@ -1,0 +1,176 @@
+//! What a simulation tells whoever measures it. Every method has a default that does nothing, so that an observer pays
+//! only for what it watches.
+
+use super::request::{Attempt, Request};
+use crate::control::Refusal;
+use crate::units::SimTime;
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttemptOutcome {
+    /// Answered in full.
+    Completed,
+    /// Refused for overload, with the status the client saw.
+    Refused {
+        /// By what and why.
+        refusal: Refusal,
+        /// HTTP status.
+        status: u16,
+    },
+    /// No usable worker: 503.
+    Unavailable {
+        /// By what and why.
+        refusal: Refusal,
+    },
+    /// The worker was lost, or the stream broke.
+    Failed,
+    /// The client left; a server that did not notice works on.
+    Cancelled,
+    /// Can never fit any worker of the fleet.
+    Unservable,
+}
+
+/// How a logical request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestOutcome {
+    /// Answered in full.
+    Completed,
+    /// The last answer was an overload response.
+    LostToOverload,
+    /// The last answer was 503 with nobody there.
+    LostToUnavailability,
+    /// The last attempt failed.
+    Failed,
+    /// The client lost patience.
+    GaveUp,
+    /// Can never fit any worker of the fleet.
+    Unservable,
+}
+
+/// A worker's gate as it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateState {
+    /// Engine slots in use; without a gate, requests in the engine.
+    pub in_engine: u32,
+    /// Requests waiting for a slot, the dispatcher's included.
+    pub waiting: u32,
+    /// What `dynamo_request_queue` reads: those in the channel.
+    pub gauge: u32,
+}
+
+/// A `POST /busy_threshold` at one frontend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostAnswer {
+    /// 200: stored, and different from before.
+    Changed,
+    /// 200: a read, or equal to what was stored.
+    Unchanged,
+    /// 400: an invalid value; nothing stored.
+    Invalid,
+    /// 404: not this frontend's model.
+    UnknownModel,
+}
+
+/// A stage of a threshold update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateStage {
+    /// An event re-evaluated every worker under the new thresholds.
+    Noticed,
+    /// This worker's state rests on the new thresholds alone.
+    Worker {
+        /// Its id.
+        worker: u32,
+    },
+    /// Every worker's does.
+    All,
+    /// A later post replaced it.
+    Superseded,
+}
+
+/// A rank at the instant of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankSample {
+    /// KV blocks in use, as they are.
+    pub kv_used_blocks: u64,
+    /// Sequences with a seat.
+    pub running: u32,
+    /// Sequences waiting for one.
+    pub waiting: u32,
+    /// Preemptions so far.
+    pub preemptions: u64,
+    /// Blocks the first frontend's monitor last saw: the greater of its two sources.
+    pub observed_blocks: Option<u64>,
+    /// Prefill tokens the first frontend's monitor last saw.
+    pub observed_prefill_tokens: Option<u64>,
+}
+
+/// A worker at the instant of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerSample {
+    /// Registered.
+    pub present: bool,
+    /// Reported down by the first frontend.
+    pub down: bool,
+    /// Checks for which the first frontend excludes it; empty if it does not.
+    pub excluded: crate::control::Checks,
+    /// Its gate.
+    pub gate: GateState,
+}
+
+/// Everything at the instant of a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FleetSample {
+    /// Workers in the order of their ids.
+    pub workers: Vec<WorkerSample>,
+    /// Ranks in the order of workers, then ranks.
+    pub ranks: Vec<RankSample>,
+    /// Requests in the system or waiting to retry.
+    pub unfinished: u64,
+    /// Thresholds stored at the first frontend.
+    pub thresholds: crate::control::BusyThresholds,
+}
+
+/// Watches a simulation.
+#[expect(unused_variables, reason = "the defaults ignore what they are told")]
+pub trait Observer {
+    /// A logical request arrives. The answer is kept with it as its `tag`.
+    fn offered(&mut self, now: SimTime, request: &Request) -> u16 {
+        0
+    }
+
+    /// An attempt reaches a frontend.
+    fn attempt_started(&mut self, now: SimTime, request: &Request) {}
+
+    /// A worker refused a dispatch (its own counter; the client may never see it).
+    fn worker_rejected(&mut self, now: SimTime, worker: u32) {}
+
+    /// A worker's gate changed.
+    fn gate_changed(&mut self, now: SimTime, worker: u32, gate: GateState) {}
+
+    /// An attempt ended. `request` is its logical request, unless the client has gone on without it.
+    fn attempt_ended(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {}
+
+    /// A logical request ended; `last` is the attempt that ended it.
+    fn request_ended(&mut self, now: SimTime, request: &Request, last: &Attempt, outcome: RequestOutcome) {}
+
+    /// A server finished work that nobody waits for any more: `tokens` computed in vain (prompt and output).
+    fn wasted(&mut self, now: SimTime, attempt: &Attempt, tokens: u64) {}
+
+    /// Thresholds were posted to a frontend; `post` counts the posts of the run.
+    fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, answer: PostAnswer) {}
+
+    /// A post reached a stage at a frontend.
+    fn update_stage(&mut self, now: SimTime, post: u32, frontend: u32, stage: UpdateStage) {}
+
+    /// A frontend takes a decision.
+    fn decision(&mut self, now: SimTime, frontend: u32) {}
+
+    /// The time series is due.
+    fn sample(&mut self, now: SimTime, fleet: &FleetSample) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}

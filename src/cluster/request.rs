@@ -1,0 +1,76 @@
+//! Requests as clients see them, and the attempts that serve them.
+
+use crate::units::{SimTime, Span};
+
+/// A request as its client sees it: one or several attempts until an answer is accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Counts the arrivals of the run from 0.
+    pub id: u64,
+    /// When the client first sent it.
+    pub arrival: SimTime,
+    /// Prompt tokens.
+    pub input_tokens: u32,
+    /// Tokens to generate.
+    pub output_tokens: u32,
+    /// Class, by its index in the workload.
+    pub class: u16,
+    /// What the observer answered at its arrival.
+    pub tag: u16,
+    /// Attempts so far, the current one included.
+    pub attempts: u32,
+    /// The attempt under way, if any.
+    pub current: Option<u32>,
+    /// Asks for exactly this worker.
+    pub pinned: Option<u32>,
+    /// Service time at an opaque worker, if the workload gives it.
+    pub service_time: Option<Span>,
+}
+
+/// Where an attempt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// At its frontend: being routed, or about to be dispatched again.
+    Frontend,
+    /// In the overflow queue of its worker.
+    Queued,
+    /// In an engine slot of its worker.
+    Engine,
+}
+
+/// One try to get a request answered: from a frontend to a worker, or several after migrations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// Its logical request; `None` once the client has gone on without it.
+    pub request: Option<u32>,
+    /// The request's id.
+    pub id: u64,
+    /// Which try it is, from 1.
+    pub number: u32,
+    /// When the client sent it.
+    pub start: SimTime,
+    /// Its frontend.
+    pub frontend: u32,
+    /// Its worker's id, once routed.
+    pub worker: Option<u32>,
+    /// Its rank within the worker, once known.
+    pub rank: Option<u32>,
+    /// Where it is.
+    pub stage: Stage,
+    /// Prompt tokens it computes (after a migration, the tokens put out before count too).
+    pub input_tokens: u32,
+    /// Tokens it still has to put out.
+    pub output_tokens: u32,
+    /// When it first got an engine slot.
+    pub slot: Option<SimTime>,
+    /// When its first token came.
+    pub first_token: Option<SimTime>,
+    /// Dispatches that failed before the present one.
+    pub migrations: u32,
+    /// Workers that failed it, kv mode's exclusion list.
+    pub tried: Vec<u32>,
+    /// Handle in its rank's engine.
+    pub handle: u32,
+    /// The client left; its place is kept until its turn comes.
+    pub abandoned: bool,
+}

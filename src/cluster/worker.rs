@@ -1,0 +1,170 @@
+//! A worker: what it advertises, its admission gate, and where its requests compute.
+
+use super::batching::RankSpec;
+use super::config::{Override, RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
+use super::observer::GateState;
+use crate::control::{AdmissionGate, RuntimeConfig};
+use crate::workload::error::WorkloadError;
+use crate::workload::spans::SpanSampler;
+
+/// One worker of the fleet.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    /// Its id, from 1.
+    pub id: u32,
+    /// Index of its type.
+    pub kind: usize,
+    /// Registered, and able to serve.
+    pub present: bool,
+    /// What it advertises.
+    pub advertised: RuntimeConfig,
+    /// N + Q; `None` lets everything straight into the engine.
+    pub gate: Option<AdmissionGate>,
+    /// Requests in the engine.
+    pub in_engine: u32,
+    /// Its first rank, counted over the fleet.
+    pub first_rank: u32,
+    /// Its ranks.
+    pub ranks: u32,
+    /// Its first group of ranks (batching engines).
+    pub first_group: u32,
+    /// All its ranks step together.
+    pub lockstep: bool,
+    /// How it spreads requests over ranks.
+    pub dispatch: RankDispatch,
+    /// Requests spread so far, modulo 2^32.
+    pub dispatched: u32,
+}
+
+/// What a type of worker computes with, made ready.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// Continuous batching.
+    Batching {
+        /// Each of its ranks.
+        spec: RankSpec,
+        /// Longest context, if limited.
+        max_model_len: Option<u64>,
+    },
+    /// A service time per request.
+    Opaque(Option<SpanSampler>),
+}
+
+impl Engine {
+    /// What workers of type `kind` compute with.
+    ///
+    /// # Errors
+    /// A service-time distribution that does not exist.
+    pub fn new(kind: &WorkerType) -> Result<Self, WorkloadError> {
+        Ok(match &kind.engine {
+            WorkerEngine::Batching(engine) => Self::Batching {
+                spec: RankSpec {
+                    block_size: kind.kv_cache_block_size,
+                    total_blocks: kind.kv_total_blocks.expect("a resolved batching worker has a pool"),
+                    max_num_seqs: engine.max_num_seqs,
+                    max_num_batched_tokens: engine.max_num_batched_tokens,
+                    timing: engine.timing.clone(),
+                },
+                max_model_len: engine.max_model_len,
+            },
+            WorkerEngine::Opaque { service_time, .. } => {
+                Self::Opaque(service_time.as_ref().map(SpanSampler::new).transpose()?)
+            }
+        })
+    }
+
+    /// Whether a request can ever be served.
+    pub fn fits(&self, input_tokens: u32, output_tokens: u32) -> bool {
+        match self {
+            Self::Opaque(_) => true,
+            Self::Batching { spec, max_model_len } => {
+                let context = u64::from(input_tokens) + u64::from(output_tokens);
+                spec.fits(input_tokens, output_tokens) && max_model_len.is_none_or(|limit| context <= limit)
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// Ids start here.
+    pub const FIRST_ID: u32 = 1;
+
+    /// Index of the worker `id` in the fleet.
+    pub const fn index(id: u32) -> usize {
+        (id - Self::FIRST_ID) as usize
+    }
+
+    /// A worker of type `kind`, empty; the caller places its ranks and groups.
+    pub fn new(id: u32, kind: usize, of: &WorkerType) -> Self {
+        Self {
+            id,
+            kind,
+            present: true,
+            advertised: advertised(of),
+            gate: of.engine_request_limit.map(|n| AdmissionGate::new(n, of.request_queue_limit)),
+            in_engine: 0,
+            first_rank: 0,
+            ranks: of.data_parallel_size,
+            first_group: 0,
+            lockstep: of.dp_lockstep,
+            dispatch: of.rank_dispatch,
+            dispatched: 0,
+        }
+    }
+
+    /// The group that `rank` of this worker steps with, and its place in it.
+    pub const fn group_of(&self, rank: u32) -> (u32, u32) {
+        if self.lockstep { (self.first_group, rank) } else { (self.first_group + rank, 0) }
+    }
+
+    /// Its gate as reports see it.
+    pub fn gate_state(&self) -> GateState {
+        match &self.gate {
+            Some(gate) => GateState { in_engine: gate.in_engine(), waiting: gate.queued(), gauge: gate.queue_gauge() },
+            None => GateState { in_engine: self.in_engine, waiting: 0, gauge: 0 },
+        }
+    }
+
+    /// Takes over a change of what the worker advertises.
+    pub fn reconfigure(&mut self, of: &WorkerType, change: &RuntimeConfigChange) {
+        let truth = truth(of);
+        let advertised = &mut self.advertised;
+        if let Some(ranks) = change.data_parallel_size {
+            advertised.dp_size = ranks;
+        }
+        if let Some(value) = change.kv_total_blocks {
+            advertised.kv_total_blocks = apply(value, truth.kv_total_blocks);
+        }
+        if let Some(value) = change.max_num_batched_tokens {
+            advertised.max_num_batched_tokens = apply(value, truth.max_num_batched_tokens);
+        }
+    }
+}
+
+fn truth(of: &WorkerType) -> RuntimeConfig {
+    let max_num_batched_tokens = match &of.engine {
+        WorkerEngine::Batching(engine) => Some(engine.max_num_batched_tokens),
+        WorkerEngine::Opaque { max_num_batched_tokens, .. } => *max_num_batched_tokens,
+    };
+    RuntimeConfig { dp_start: 0, dp_size: of.data_parallel_size, kv_total_blocks: of.kv_total_blocks, max_num_batched_tokens }
+}
+
+fn apply(change: Override, truth: Option<u64>) -> Option<u64> {
+    match change {
+        Override::Truth => truth,
+        Override::Absent => None,
+        Override::Value(value) => Some(value),
+    }
+}
+
+/// What a worker of this type reports when it registers.
+fn advertised(of: &WorkerType) -> RuntimeConfig {
+    let truth = truth(of);
+    let ranks = apply(of.advertised.data_parallel_size, Some(u64::from(of.data_parallel_size)));
+    RuntimeConfig {
+        dp_size: ranks.and_then(|n| u32::try_from(n).ok()).unwrap_or(of.data_parallel_size),
+        kv_total_blocks: apply(of.advertised.kv_total_blocks, truth.kv_total_blocks),
+        max_num_batched_tokens: apply(of.advertised.max_num_batched_tokens, truth.max_num_batched_tokens),
+        ..truth
+    }
+}

@@ -1,0 +1,4 @@
+//! Experiments: one run, and many.
+
+pub mod measures;
+pub mod result;
