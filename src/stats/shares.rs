@@ -113,6 +113,7 @@ fn of_effective(share: f64, effective: f64, cautious: f64, level: f64) -> ShareI
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
 
     #[test]
     fn intervals_agree_with_newcombes_table() {
@@ -183,5 +184,49 @@ mod tests {
             prop_assert!(0.0 <= interval.low && interval.low <= interval.share, "{:?}", interval);
             prop_assert!(interval.share <= interval.high && interval.high <= 1.0, "{:?}", interval);
         }
+    }
+
+    /// Refused and arrived of one run of M/M/c/K by its embedded chain, after a start-up.
+    fn refusals(rng: &mut rand_pcg::Pcg64, load: f64, servers: u64, room: u64, arrivals: u64) -> (u64, u64) {
+        let (mut inside, mut seen, mut refused) = (0u64, 0u64, 0u64);
+        let start_up = 300;
+        while seen < start_up + arrivals {
+            let leaving = inside.min(servers) as f64;
+            if rng.random::<f64>() * (load + leaving) < load {
+                seen += 1;
+                if inside < room {
+                    inside += 1;
+                } else if seen > start_up {
+                    refused += 1;
+                }
+            } else {
+                inside -= 1;
+            }
+        }
+        (refused, arrivals)
+    }
+
+    fn coverage(seed: u64, load: f64, servers: u64, room: u64, arrivals: u64, sweeps: u32) -> (f64, f64) {
+        let truth = super::super::theory::mmck(load, 1.0, servers, room).unwrap().refused_share;
+        let mut rng = rand_pcg::Pcg64::seed_from_u64(seed);
+        let covers = |_: &u32| {
+            let runs: Vec<(u64, u64)> = (0..10).map(|_| refusals(&mut rng, load, servers, room, arrivals)).collect();
+            let interval = replicated_share(&runs, 0.95).unwrap();
+            interval.low <= truth && truth <= interval.high
+        };
+        let covered = (0..sweeps).filter(covers).count();
+        (truth, covered as f64 / f64::from(sweeps))
+    }
+
+    #[test]
+    fn intervals_over_replications_cover_the_true_refused_share_as_often_as_they_say() {
+        // 1,000 sweeps of 10 runs: one standard error is 0.7 %.
+        for (load, servers, room) in [(4.0, 4, 8), (2.5, 4, 8)] {
+            let (truth, covered) = coverage(1, load, servers, room, 700, 1000);
+            assert!((0.93..=0.97).contains(&covered), "{truth}: {covered}");
+        }
+        // A true share of 2 in 100,000, of which most sweeps see nothing: conservative, not below the level.
+        let (truth, covered) = coverage(1, 1.5, 4, 12, 700, 300);
+        assert!(covered >= 0.95, "{truth}: {covered}");
     }
 }
