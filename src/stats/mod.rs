@@ -5,6 +5,7 @@
 //! the order in which equal-time events or merged parts come. Floats appear only where a result is read.
 
 mod batch_means;
+mod csv_row;
 mod intervals;
 mod ks;
 mod quantiles;
@@ -13,12 +14,14 @@ mod sequential;
 mod series;
 mod shares;
 mod special;
+pub mod text;
 pub mod theory;
 mod time_weighted;
 mod trend;
 mod warmup;
 
 pub use batch_means::{autocorrelation, batch_means, batch_means_interval};
+pub use csv_row::CsvRow;
 pub use intervals::{
     Interval, MeanInterval, PairedDifference, mean_interval, paired_difference, quantile_ranks, sample_mean_and_variance,
 };
