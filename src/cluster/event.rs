@@ -36,12 +36,7 @@ pub enum Event {
         /// Its index.
         index: u32,
     },
-    /// A frontend reconciles the workers reported down.
-    Reconcile {
-        /// The frontend.
-        frontend: u32,
-    },
-    /// Frontends discover the fleet as it is.
+    /// A change of the fleet reaches the frontends.
     Discover,
     /// A group of ranks ends a step.
     StepEnd {
@@ -76,7 +71,7 @@ pub enum Event {
         /// Only if no token is out yet.
         first_token: bool,
     },
-    /// A client tries again, or a closed-loop user sends a request.
+    /// A client tries again.
     Retry {
         /// The logical request.
         request: u32,
@@ -87,6 +82,8 @@ pub enum Event {
     Redispatch {
         /// The attempt.
         attempt: u32,
+        /// Its stamp.
+        stamp: u32,
     },
     /// Time for a sample.
     Sample,

@@ -2,7 +2,7 @@
 //! only for what it watches.
 
 use super::request::{Attempt, Request};
-use crate::control::Refusal;
+use crate::control::{BusyThresholds, Checks, Refusal, ThresholdUpdate};
 use crate::units::SimTime;
 
 /// How an attempt ended.
@@ -112,7 +112,7 @@ pub struct WorkerSample {
     /// Reported down by the first frontend.
     pub down: bool,
     /// Checks for which the first frontend excludes it; empty if it does not.
-    pub excluded: crate::control::Checks,
+    pub excluded: Checks,
     /// Its gate.
     pub gate: GateState,
 }
@@ -127,7 +127,7 @@ pub struct FleetSample {
     /// Requests in the system or waiting to retry.
     pub unfinished: u64,
     /// Thresholds stored at the first frontend.
-    pub thresholds: crate::control::BusyThresholds,
+    pub thresholds: BusyThresholds,
 }
 
 /// Watches a simulation.
@@ -153,17 +153,26 @@ pub trait Observer {
     /// A logical request ended; `last` is the attempt that ended it.
     fn request_ended(&mut self, now: SimTime, request: &Request, last: &Attempt, outcome: RequestOutcome) {}
 
-    /// A server finished work that nobody waits for any more: `tokens` computed in vain (prompt and output).
-    fn wasted(&mut self, now: SimTime, attempt: &Attempt, tokens: u64) {}
+    /// A server is done with an attempt that nobody waits for any more, after putting out `generated` tokens in vain.
+    fn wasted(&mut self, now: SimTime, attempt: &Attempt, generated: u32) {}
 
     /// Thresholds were posted to a frontend; `post` counts the posts of the run.
-    fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, answer: PostAnswer) {}
+    fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {}
 
     /// A post reached a stage at a frontend.
     fn update_stage(&mut self, now: SimTime, post: u32, frontend: u32, stage: UpdateStage) {}
 
-    /// A frontend takes a decision.
+    /// A worker's state did not come to rest on a post's thresholds before the end: these ranks kept silent.
+    fn update_never(&mut self, post: u32, frontend: u32, worker: u32, silent: Vec<u32>) {}
+
+    /// A frontend takes a decision while a threshold update is pending.
     fn decision(&mut self, now: SimTime, frontend: u32) {}
+
+    /// At the end: an attempt with this tag is still in the system.
+    fn attempt_in_system(&mut self, tag: u16) {}
+
+    /// At the end: a request is still in the system or waiting to retry.
+    fn request_unfinished(&mut self, request: &Request) {}
 
     /// The time series is due.
     fn sample(&mut self, now: SimTime, fleet: &FleetSample) {}

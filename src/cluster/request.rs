@@ -1,5 +1,6 @@
 //! Requests as clients see them, and the attempts that serve them.
 
+use crate::control::{MigrationBudget, WorkerId};
 use crate::units::{SimTime, Span};
 
 /// A request as its client sees it: one or several attempts until an answer is accepted.
@@ -19,8 +20,6 @@ pub struct Request {
     pub tag: u16,
     /// Attempts so far, the current one included.
     pub attempts: u32,
-    /// The attempt under way, if any.
-    pub current: Option<u32>,
     /// Asks for exactly this worker.
     pub pinned: Option<u32>,
     /// Service time at an opaque worker, if the workload gives it.
@@ -45,13 +44,19 @@ pub struct Attempt {
     pub request: Option<u32>,
     /// The request's id.
     pub id: u64,
+    /// The request's tag.
+    pub tag: u16,
+    /// The request's class.
+    pub class: u16,
     /// Which try it is, from 1.
     pub number: u32,
     /// When the client sent it.
     pub start: SimTime,
     /// Its frontend.
     pub frontend: u32,
-    /// Its worker's id, once routed.
+    /// Asks for exactly this worker.
+    pub pinned: Option<u32>,
+    /// Its worker's id, once routed; after a refusal by a gate, the worker that refused.
     pub worker: Option<u32>,
     /// Its rank within the worker, once known.
     pub rank: Option<u32>,
@@ -61,16 +66,27 @@ pub struct Attempt {
     pub input_tokens: u32,
     /// Tokens it still has to put out.
     pub output_tokens: u32,
+    /// Tokens put out at workers that failed it.
+    pub produced: u32,
+    /// Service time at an opaque worker, if the workload gives it.
+    pub service_time: Option<Span>,
     /// When it first got an engine slot.
     pub slot: Option<SimTime>,
     /// When its first token came.
     pub first_token: Option<SimTime>,
-    /// Dispatches that failed before the present one.
-    pub migrations: u32,
+    /// Further dispatches it may have.
+    pub migration: MigrationBudget,
     /// Workers that failed it, kv mode's exclusion list.
-    pub tried: Vec<u32>,
+    pub tried: Vec<WorkerId>,
     /// Handle in its rank's engine.
     pub handle: u32,
-    /// The client left; its place is kept until its turn comes.
+    /// Its client left and the server noticed: it holds its place in a queue, or leaves at the end of the step.
     pub abandoned: bool,
+}
+
+impl Attempt {
+    /// Whether somebody still waits for the answer.
+    pub const fn is_wanted(&self) -> bool {
+        self.request.is_some()
+    }
 }

@@ -1,9 +1,9 @@
 //! A worker: what it advertises, its admission gate, and where its requests compute.
 
 use super::batching::RankSpec;
-use super::config::{Override, RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
+use super::config::{RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
 use super::observer::GateState;
-use crate::control::{AdmissionGate, RuntimeConfig};
+use crate::control::{AdmissionGate, GateLimits, RuntimeConfig};
 use crate::workload::error::WorkloadError;
 use crate::workload::spans::SpanSampler;
 
@@ -19,7 +19,7 @@ pub struct Worker {
     /// What it advertises.
     pub advertised: RuntimeConfig,
     /// N + Q; `None` lets everything straight into the engine.
-    pub gate: Option<AdmissionGate>,
+    pub gate: Option<AdmissionGate<u32>>,
     /// Requests in the engine.
     pub in_engine: u32,
     /// Its first rank, counted over the fleet.
@@ -101,7 +101,10 @@ impl Worker {
             kind,
             present: true,
             advertised: advertised(of),
-            gate: of.engine_request_limit.map(|n| AdmissionGate::new(n, of.request_queue_limit)),
+            gate: of.engine_request_limit.map(|n| {
+                let limits = GateLimits::new(n, of.request_queue_limit);
+                AdmissionGate::new(limits.expect("a resolved scenario has valid gate limits"))
+            }),
             in_engine: 0,
             first_rank: 0,
             ranks: of.data_parallel_size,
@@ -120,51 +123,27 @@ impl Worker {
     /// Its gate as reports see it.
     pub fn gate_state(&self) -> GateState {
         match &self.gate {
-            Some(gate) => GateState { in_engine: gate.in_engine(), waiting: gate.queued(), gauge: gate.queue_gauge() },
+            Some(gate) => GateState { in_engine: gate.in_engine(), waiting: gate.queued() as u32, gauge: gate.queue_gauge() as u32 },
             None => GateState { in_engine: self.in_engine, waiting: 0, gauge: 0 },
         }
     }
 
     /// Takes over a change of what the worker advertises.
-    pub fn reconfigure(&mut self, of: &WorkerType, change: &RuntimeConfigChange) {
-        let truth = truth(of);
+    pub fn reconfigure(&mut self, change: &RuntimeConfigChange) {
         let advertised = &mut self.advertised;
-        if let Some(ranks) = change.data_parallel_size {
-            advertised.dp_size = ranks;
-        }
-        if let Some(value) = change.kv_total_blocks {
-            advertised.kv_total_blocks = apply(value, truth.kv_total_blocks);
-        }
-        if let Some(value) = change.max_num_batched_tokens {
-            advertised.max_num_batched_tokens = apply(value, truth.max_num_batched_tokens);
-        }
-    }
-}
-
-fn truth(of: &WorkerType) -> RuntimeConfig {
-    let max_num_batched_tokens = match &of.engine {
-        WorkerEngine::Batching(engine) => Some(engine.max_num_batched_tokens),
-        WorkerEngine::Opaque { max_num_batched_tokens, .. } => *max_num_batched_tokens,
-    };
-    RuntimeConfig { dp_start: 0, dp_size: of.data_parallel_size, kv_total_blocks: of.kv_total_blocks, max_num_batched_tokens }
-}
-
-fn apply(change: Override, truth: Option<u64>) -> Option<u64> {
-    match change {
-        Override::Truth => truth,
-        Override::Absent => None,
-        Override::Value(value) => Some(value),
+        advertised.dp_size = change.data_parallel_size.unwrap_or(advertised.dp_size);
+        advertised.kv_total_blocks = change.kv_total_blocks.reported(advertised.kv_total_blocks);
+        advertised.max_num_batched_tokens = change.max_num_batched_tokens.reported(advertised.max_num_batched_tokens);
     }
 }
 
 /// What a worker of this type reports when it registers.
 fn advertised(of: &WorkerType) -> RuntimeConfig {
-    let truth = truth(of);
-    let ranks = apply(of.advertised.data_parallel_size, Some(u64::from(of.data_parallel_size)));
+    let ranks = of.advertised.data_parallel_size.reported(Some(u64::from(of.data_parallel_size)));
     RuntimeConfig {
+        dp_start: 0,
         dp_size: ranks.and_then(|n| u32::try_from(n).ok()).unwrap_or(of.data_parallel_size),
-        kv_total_blocks: apply(of.advertised.kv_total_blocks, truth.kv_total_blocks),
-        max_num_batched_tokens: apply(of.advertised.max_num_batched_tokens, truth.max_num_batched_tokens),
-        ..truth
+        kv_total_blocks: of.advertised.kv_total_blocks.reported(of.kv_total_blocks),
+        max_num_batched_tokens: of.advertised.max_num_batched_tokens.reported(of.max_num_batched_tokens()),
     }
 }

@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup};
+use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
 use super::timing::{StepLine, StepWork};
 use crate::cluster::config::StepTiming;
 use crate::units::{Attos, ExactTime, SimTime};
@@ -22,7 +22,7 @@ use crate::units::{Attos, ExactTime, SimTime};
 #[derive(Clone, Debug)]
 pub struct Coalesced {
     spec: RankSpec,
-    report_blocks: bool,
+    watch: Watch,
     ranks: Vec<Rank>,
     sequences: Vec<Sequence>,
     unused: Vec<u32>,
@@ -268,13 +268,13 @@ impl Rank {
     }
 
     /// Steps that the batch just planned can make, at most, before anything but its counts changes.
-    fn reach(&mut self, spec: &RankSpec, sequences: &[Sequence], report_blocks: bool) -> u64 {
-        if !self.chunks.is_empty() || self.partial.is_some() {
+    fn reach(&mut self, spec: &RankSpec, sequences: &[Sequence], watch: Watch) -> u64 {
+        if watch.tokens || !self.chunks.is_empty() || self.partial.is_some() {
             return 1;
         }
         let mut steps = self.next_finish(sequences) - self.tick;
         let cycle = self.buckets.len() as u64;
-        if report_blocks {
+        if watch.blocks {
             if spec.total_blocks - self.free != self.reported {
                 return 1; // this very step takes blocks, or a preemption gave some back
             }
@@ -402,6 +402,25 @@ impl Rank {
         }
     }
 
+    /// Says which sequences put out a token in the step that just passed, in admission order; before [`Self::finish`].
+    fn tell_tokens(&self, sequences: &[Sequence], out: &mut Vec<StepEvent>) {
+        let first = out.len();
+        let mut at = self.newest;
+        while at != NONE {
+            let sequence = &sequences[at as usize];
+            let generated = match sequence.place {
+                Place::Decoding => Some(self.tick.wrapping_sub(sequence.first) as u32),
+                _ if sequence.chunk > 0 && sequence.chunk == sequence.remaining() => Some(sequence.generated + 1),
+                _ => None,
+            };
+            if let Some(generated) = generated.filter(|_| !sequence.leaving) {
+                out.push(StepEvent::Token { key: sequence.key, generated });
+            }
+            at = sequence.older;
+        }
+        out[first..].reverse();
+    }
+
     /// Removes one sequence, wherever it is; answers the tokens it had generated.
     fn remove(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) -> u32 {
         if sequences[handle as usize].place == Place::Waiting {
@@ -474,7 +493,7 @@ impl Coalesced {
             let line = if work.prefill == 0 && rank.chunks.is_empty() { self.spec.timing.decode_line(work) } else { None };
             let line = match line {
                 Some(line) => {
-                    steps = steps.min(rank.reach(&self.spec, &self.sequences, self.report_blocks));
+                    steps = steps.min(rank.reach(&self.spec, &self.sequences, self.watch));
                     line
                 }
                 None => {
@@ -509,11 +528,11 @@ fn overtaken(slowest: StepLine, other: StepLine) -> u64 {
 }
 
 impl StepGroup for Coalesced {
-    fn new(spec: RankSpec, ranks: u32, report_blocks: bool) -> Self {
+    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self {
         let ranks = (0..ranks).map(|i| Rank::new(&spec, i)).collect();
         Self {
             spec,
-            report_blocks,
+            watch,
             ranks,
             sequences: Vec::new(),
             unused: Vec::new(),
@@ -586,6 +605,9 @@ impl StepGroup for Coalesced {
         let run = self.run.expect("a step is in progress");
         self.pass(run, run.steps);
         for i in 0..self.ranks.len() {
+            if self.watch.tokens {
+                self.ranks[i].tell_tokens(&self.sequences, out);
+            }
             self.ranks[i].finish(&self.spec, &mut self.sequences, &mut self.unused, &mut self.sorting);
             if !self.leaving.is_empty() {
                 self.depart(i as u32);
@@ -594,6 +616,11 @@ impl StepGroup for Coalesced {
             self.report(i as u32, out);
         }
         self.leaving.clear();
+    }
+
+    fn occupancy(&self, rank: u32) -> (u32, u32) {
+        let rank = &self.ranks[rank as usize];
+        (rank.running, rank.waiting.len() as u32)
     }
 
     fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot {
@@ -668,7 +695,7 @@ impl Coalesced {
     fn report(&mut self, rank: u32, out: &mut Vec<StepEvent>) {
         let r = &mut self.ranks[rank as usize];
         let used = self.spec.total_blocks - r.free;
-        if self.report_blocks && used != r.reported {
+        if self.watch.blocks && used != r.reported {
             r.reported = used;
             out.push(StepEvent::BlocksChanged { rank, used });
         }

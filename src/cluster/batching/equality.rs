@@ -30,7 +30,7 @@ enum Act {
 struct Case {
     spec: RankSpec,
     ranks: u32,
-    report_blocks: bool,
+    watch: Watch,
     acts: Vec<(u64, Act)>,
 }
 
@@ -54,7 +54,7 @@ fn scaled(timing: &StepTiming, factor: u128) -> StepTiming {
 
 /// Runs a case and writes down everything that can be seen.
 fn observe<G: StepGroup>(case: &Case) -> Vec<String> {
-    let mut group = G::new(case.spec.clone(), case.ranks, case.report_blocks);
+    let mut group = G::new(case.spec.clone(), case.ranks, case.watch);
     let mut queue: EventQueue<(Option<Act>, u64)> = EventQueue::new();
     for &(at, act) in &case.acts {
         let kind = match act {
@@ -163,8 +163,8 @@ fn acts(mocker: bool) -> impl Strategy<Value = Vec<(u64, Act)>> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let shape = (prop_oneof![Just(1u32), Just(4), Just(16)], 1u32..4, any::<bool>(), 1u32..12, 0u64..40, 0u64..60);
-    (shape, timings()).prop_flat_map(|((block_size, ranks, report_blocks, seats, budget, spare), timing)| {
+    let shape = (prop_oneof![Just(1u32), Just(4), Just(16)], 1u32..4, (any::<bool>(), 0u8..5), 1u32..12, 0u64..40, 0u64..60);
+    (shape, timings()).prop_flat_map(|((block_size, ranks, (blocks, tokens), seats, budget, spare), timing)| {
         acts(timing == StepTiming::Mocker).prop_map(move |acts| Case {
             spec: RankSpec {
                 block_size,
@@ -175,7 +175,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 timing: timing.clone(),
             },
             ranks,
-            report_blocks,
+            watch: Watch { blocks, tokens: tokens == 0 },
             acts,
         })
     })

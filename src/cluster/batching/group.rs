@@ -42,9 +42,25 @@ pub struct NewSequence {
     pub output_tokens: u32,
 }
 
+/// What anyone reads of a group: an engine may pass over the steps that bring nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// [`StepEvent::BlocksChanged`].
+    pub blocks: bool,
+    /// [`StepEvent::Token`].
+    pub tokens: bool,
+}
+
 /// What the end of a step brings, in the order ranks, then admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepEvent {
+    /// A token is out: tokens come before all else that the step brings to its rank.
+    Token {
+        /// The sequence.
+        key: u32,
+        /// Tokens out so far.
+        generated: u32,
+    },
     /// The first output token is out.
     FirstToken {
         /// The sequence.
@@ -100,9 +116,8 @@ pub enum Next {
 /// The caller keeps one event per group: [`StepGroup::start`] and the calls that answer [`Next`] say when the group wants to be
 /// called. Within an instant the calls come in the order of the event kinds: crashes, step ends, departures, arrivals, starts.
 pub trait StepGroup {
-    /// A group of `ranks` alike. `report_blocks` says whether anyone reads [`StepEvent::BlocksChanged`]: without it, an engine
-    /// may pass over the steps that bring nothing else.
-    fn new(spec: RankSpec, ranks: u32, report_blocks: bool) -> Self;
+    /// A group of `ranks` alike; `watch` says which events anyone reads.
+    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self;
 
     /// A sequence joins the waiting line of `rank`; it takes part in the next step to start. Answers a handle for the calls below.
     fn enqueue(&mut self, now: SimTime, rank: u32, sequence: NewSequence) -> (u32, Next);
@@ -116,6 +131,9 @@ pub trait StepGroup {
 
     /// Ends the step that ends at `now`; appends what it brings to `out`.
     fn end(&mut self, now: SimTime, out: &mut Vec<StepEvent>);
+
+    /// Sequences of a rank with a seat, and waiting for one.
+    fn occupancy(&self, rank: u32) -> (u32, u32);
 
     /// The rank as it stands at `now`, after everything that ended or started by then.
     fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot;

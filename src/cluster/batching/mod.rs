@@ -13,7 +13,7 @@ mod stepwise;
 mod timing;
 
 pub use coalesced::Coalesced;
-pub use group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup};
+pub use group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
 pub use stepwise::Stepwise;
 pub use timing::StepWork;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup};
+use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
 use super::timing::StepWork;
 use crate::cluster::config::StepTiming;
 use crate::units::{Attos, ExactTime, SimTime};
@@ -11,7 +11,7 @@ use crate::units::{Attos, ExactTime, SimTime};
 #[derive(Clone, Debug)]
 pub struct Stepwise {
     spec: RankSpec,
-    report_blocks: bool,
+    watch: Watch,
     ranks: Vec<Rank>,
     /// Exact end of the last step, or of the one in progress.
     clock: ExactTime,
@@ -131,6 +131,12 @@ impl Rank {
         true
     }
 
+    /// Says which sequences put out a token in the step in progress.
+    fn tell_tokens(&self, out: &mut Vec<StepEvent>) {
+        let putting_out = self.running.iter().filter(|s| s.chunk > 0 && s.chunk == s.remaining() && !s.leaving);
+        out.extend(putting_out.map(|s| StepEvent::Token { key: s.key, generated: s.generated as u32 + 1 }));
+    }
+
     /// Applies the step in progress.
     fn finish(&mut self, out: &mut Vec<StepEvent>) {
         let free = &mut self.free;
@@ -193,9 +199,9 @@ impl Rank {
 }
 
 impl StepGroup for Stepwise {
-    fn new(spec: RankSpec, ranks: u32, report_blocks: bool) -> Self {
+    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self {
         let ranks = (0..ranks).map(|_| Rank::new(&spec)).collect();
-        Self { spec, report_blocks, ranks, clock: ExactTime::default(), stepping: false }
+        Self { spec, watch, ranks, clock: ExactTime::default(), stepping: false }
     }
 
     fn enqueue(&mut self, _now: SimTime, rank: u32, sequence: NewSequence) -> (u32, Next) {
@@ -219,7 +225,7 @@ impl StepGroup for Stepwise {
             return Next::Unchanged;
         }
         self.ranks[rank].remove(handle, out);
-        if self.report_blocks {
+        if self.watch.blocks {
             self.ranks[rank].report(rank as u32, out);
         }
         Next::StartNow
@@ -249,11 +255,19 @@ impl StepGroup for Stepwise {
     fn end(&mut self, _now: SimTime, out: &mut Vec<StepEvent>) {
         self.stepping = false;
         for (i, rank) in self.ranks.iter_mut().enumerate() {
+            if self.watch.tokens {
+                rank.tell_tokens(out);
+            }
             rank.finish(out);
-            if self.report_blocks {
+            if self.watch.blocks {
                 rank.report(i as u32, out);
             }
         }
+    }
+
+    fn occupancy(&self, rank: u32) -> (u32, u32) {
+        let rank = &self.ranks[rank as usize];
+        (rank.running.len() as u32, rank.waiting.len() as u32)
     }
 
     fn snapshot(&self, _now: SimTime, rank: u32) -> RankSnapshot {

@@ -3,16 +3,20 @@
 use super::{Event, Simulation, kind};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::clients::Failure;
-use crate::cluster::config::RankDispatch;
 use crate::cluster::observer::{AttemptOutcome, Observer, RequestOutcome};
 use crate::cluster::request::{Attempt, Request, Stage};
 use crate::cluster::worker::Worker;
-use crate::control::{Admission, Refusal, RefusalLayer, WorkerId};
+use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalReason, WorkerId};
 use crate::workload::source::RequestSpec;
 
+/// Status of an answer that broke off.
+const BROKEN_STATUS: u16 = 500;
+/// Status of "no usable worker".
+const UNAVAILABLE_STATUS: u16 = crate::control::status::UNAVAILABLE_STATUS;
+
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
-    /// A request arrives from the workload.
-    pub(super) fn arrive(&mut self, spec: RequestSpec) {
+    /// A request arrives.
+    pub(super) fn arrive(&mut self, spec: &RequestSpec) {
         let mut request = Request {
             id: self.arrived,
             arrival: self.now,
@@ -21,7 +25,6 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             class: spec.class.0,
             tag: 0,
             attempts: 0,
-            current: None,
             pinned: spec.worker,
             service_time: spec.service_time,
         };
@@ -33,7 +36,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// The client sends the request (again).
     pub(super) fn try_request(&mut self, index: u32) {
-        let frontend = self.spread.next(self.frontends.len() as u32);
+        let frontend = self.spread.next();
         let request = &mut self.requests[index];
         request.attempts += 1;
         let attempt = Attempt {
@@ -44,43 +47,40 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             number: request.attempts,
             start: self.now,
             frontend,
+            pinned: request.pinned,
             worker: None,
             rank: None,
             stage: Stage::Frontend,
             input_tokens: request.input_tokens,
             output_tokens: request.output_tokens,
+            produced: 0,
             service_time: request.service_time,
             slot: None,
             first_token: None,
-            migrations: 0,
+            migration: MigrationBudget::new(self.setup.frontend.migration_limit, request.pinned.is_some()),
             tried: Vec::new(),
             handle: 0,
             abandoned: false,
         };
-        let (input, output, number) = (request.input_tokens, request.output_tokens, request.attempts);
+        self.observer.attempt_started(self.now, request);
+        let servable = self.servable(attempt.input_tokens, attempt.output_tokens);
         let attempt = self.attempts.insert(attempt);
-        request.current = Some(attempt);
-        self.observer.attempt_started(self.now, &self.requests[index]);
-        if !self.servable(input, output) {
+        if !servable {
             self.end_attempt(attempt, &AttemptOutcome::Unservable);
             return;
         }
-        self.start_patience(attempt, index, number);
+        self.start_patience(attempt);
         self.dispatch(attempt);
     }
 
     fn servable(&self, input: u32, output: u32) -> bool {
-        self.engines.iter().any(|engine| engine.fits(input, output))
+        self.engines.is_empty() || self.engines.iter().any(|engine| engine.fits(input, output))
     }
 
-    fn start_patience(&mut self, attempt: u32, index: u32, number: u32) {
-        let (first, whole) = (self.setup.clients.patience_first_token, self.setup.clients.patience);
-        if first.is_none() && whole.is_none() {
-            return;
-        }
-        let _ = (index, number);
+    fn start_patience(&mut self, attempt: u32) {
+        let clients = self.setup.clients;
         let stamp = self.attempts.stamp(attempt);
-        for (patience, first_token) in [(first, true), (whole, false)] {
+        for (patience, first_token) in [(clients.patience_first_token, true), (clients.patience, false)] {
             if let Some(patience) = patience {
                 let at = self.now.saturating_add(patience);
                 self.queue.push(at, kind::GIVE_UP, Event::GiveUp { attempt, stamp, first_token });
@@ -90,15 +90,13 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// The frontend routes the attempt and sends it to a worker.
     pub(super) fn dispatch(&mut self, index: u32) {
-        let attempt = &self.attempts[index];
-        let frontend = attempt.frontend;
-        self.observer.decision(self.now, frontend);
-        let pinned = attempt.request.and_then(|r| self.requests[r].pinned).map(WorkerId);
-        let routed = self.frontends[frontend as usize].route(self.now, index, attempt, pinned);
-        self.follow_frontend(frontend);
+        let frontend = self.attempts[index].frontend;
+        self.decided(frontend);
+        let (routed, published) = self.frontends[frontend as usize].route(self.now, index, &self.attempts[index]);
         match routed {
-            Err(refusal) => self.refused(index, refusal),
+            Err(refusal) => self.refuse(index, refusal),
             Ok(destination) => {
+                self.after_load(frontend, Some(destination.worker), published);
                 let attempt = &mut self.attempts[index];
                 attempt.worker = Some(destination.worker.0);
                 attempt.rank = destination.rank;
@@ -110,15 +108,16 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// The attempt knocks at the worker's gate.
     fn reach_worker(&mut self, index: u32, id: u32) {
         let worker = &mut self.workers[Worker::index(id)];
-        let admission = match &mut worker.gate {
-            Some(gate) => gate.arrive(index),
-            None => Admission::Direct,
-        };
+        if !worker.present {
+            self.unreachable(index, id);
+            return;
+        }
+        let admission = worker.gate.as_mut().map_or(Admission::Direct, |gate| gate.arrive(index));
         match admission {
             Admission::Direct => self.enter_engine(index),
             Admission::Queued => self.attempts[index].stage = Stage::Queued,
             Admission::Rejected => {
-                self.rejected_by_worker(index, id);
+                self.turned_away(index, id);
                 return;
             }
         }
@@ -131,44 +130,56 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     /// The worker answered "at capacity": a lease, then the booking ends, then perhaps another worker.
-    fn rejected_by_worker(&mut self, index: u32, id: u32) {
+    fn turned_away(&mut self, index: u32, id: u32) {
         self.observer.worker_rejected(self.now, id);
         let frontend = self.attempts[index].frontend;
-        let refusal = Refusal::at_capacity(self.now, WorkerId(id));
-        self.frontends[frontend as usize].rejected(self.now, index, WorkerId(id));
-        self.follow_frontend(frontend);
-        if self.may_migrate(index) {
-            self.migrate(index, id);
-        } else {
-            self.refused(index, refusal);
+        self.frontends[frontend as usize].control.worker_rejected(self.now, WorkerId(id));
+        self.leave_frontend(index, id);
+        if self.migrate(index, id, DispatchFailure::WorkerAtCapacity) {
+            return;
         }
+        self.refuse(index, Refusal::at_capacity(self.now, WorkerId(id)));
     }
 
-    /// Whether the frontend may dispatch the attempt once more.
-    fn may_migrate(&self, index: u32) -> bool {
-        let attempt = &self.attempts[index];
-        let pinned = attempt.request.is_some_and(|r| self.requests[r].pinned.is_some());
-        !pinned && !attempt.abandoned && attempt.migrations < self.setup.frontend.migration_limit
+    /// Nobody answers at the worker's address: the frontend notes it as down.
+    fn unreachable(&mut self, index: u32, id: u32) {
+        let frontend = self.attempts[index].frontend;
+        self.frontends[frontend as usize].control.report_down(self.now, WorkerId(id));
+        self.leave_frontend(index, id);
+        if self.migrate(index, id, DispatchFailure::ConnectionFailed) {
+            return;
+        }
+        let layer = crate::control::RefusalLayer::Pool;
+        self.refuse(index, Refusal::unavailable(self.now, layer));
     }
 
-    /// The frontend tries another worker, behind the arrivals of this instant.
-    fn migrate(&mut self, index: u32, failed: u32) {
+    /// The attempt's booking and place in flight at a worker end.
+    pub(super) fn leave_frontend(&mut self, index: u32, id: u32) {
+        let frontend = self.attempts[index].frontend;
+        let published = self.frontends[frontend as usize].end(self.now, index, id);
+        self.after_load(frontend, Some(WorkerId(id)), published);
+    }
+
+    /// Whether the frontend tries another worker; if so it does behind the arrivals of this instant.
+    pub(super) fn migrate(&mut self, index: u32, failed: u32, failure: DispatchFailure) -> bool {
         let attempt = &mut self.attempts[index];
-        attempt.migrations += 1;
-        attempt.tried.push(failed);
+        if !attempt.is_wanted() || matches!(attempt.migration.after(failure), AfterFailure::Answer(_)) {
+            return false;
+        }
+        attempt.tried.push(WorkerId(failed));
         attempt.worker = None;
         attempt.rank = None;
         attempt.stage = Stage::Frontend;
         let stamp = self.attempts.stamp(index);
         self.queue.push(self.now, kind::RETRY, Event::Redispatch { attempt: index, stamp });
+        true
     }
 
-    /// No worker took the attempt: the client gets its status.
-    fn refused(&mut self, index: u32, refusal: Refusal) {
-        let outcome = if refusal.reason.is_overload() {
-            AttemptOutcome::Refused { refusal, status: self.setup.frontend.overload_status_code }
-        } else {
-            AttemptOutcome::Unavailable { refusal }
+    /// No worker takes the attempt: the client gets its status.
+    fn refuse(&mut self, index: u32, refusal: Refusal) {
+        let outcome = match refusal.reason {
+            RefusalReason::Unavailable => AttemptOutcome::Unavailable { refusal },
+            _ => AttemptOutcome::Refused { refusal, status: self.setup.frontend.overload_status_code },
         };
         self.end_attempt(index, &outcome);
     }
@@ -183,36 +194,102 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.compute(index, id);
     }
 
-    /// Picks the rank of a worker whose router named none.
-    pub(super) fn spread_over_ranks(&mut self, id: u32) -> u32 {
-        let worker = &mut self.workers[Worker::index(id)];
-        match worker.dispatch {
-            RankDispatch::RoundRobin => {
-                let rank = worker.dispatched % worker.ranks;
-                worker.dispatched = worker.dispatched.wrapping_add(1);
-                rank
-            }
-            RankDispatch::LeastLoaded => {
-                let worker = &self.workers[Worker::index(id)];
-                let load = |rank: &u32| {
-                    let (group, place) = worker.group_of(*rank);
-                    let seen = self.groups[group as usize].steps.snapshot(self.now, place);
-                    4 * u64::from(seen.waiting) + u64::from(seen.running)
-                };
-                (0..worker.ranks).min_by_key(load).expect("a worker has a rank")
-            }
-        }
-    }
-
-    /// The attempt leaves the engine; whoever waits for its slot gets it.
-    pub(super) fn leave_engine(&mut self, id: u32) {
+    /// A request left the engine of a worker; whoever waits for its slot gets it.
+    pub(super) fn free_slot(&mut self, id: u32) {
         let worker = &mut self.workers[Worker::index(id)];
         worker.in_engine -= 1;
-        let attempts = &self.attempts;
-        let next = worker.gate.as_mut().and_then(|gate| gate.complete(|&waiting| attempts[waiting].abandoned));
+        let (attempts, gone) = (&self.attempts, &mut self.gone);
+        let next = worker.gate.as_mut().and_then(|gate| {
+            gate.complete(|&waiting| {
+                let left = attempts[waiting].abandoned;
+                if left {
+                    gone.push(waiting);
+                }
+                left
+            })
+        });
+        while let Some(gone) = self.gone.pop() {
+            self.attempts.remove(gone);
+        }
         if let Some(next) = next {
             self.enter_engine(next);
         }
         self.gate_changed(id);
+    }
+
+    /// The attempt is over and out of the system.
+    pub(super) fn end_attempt(&mut self, index: u32, outcome: &AttemptOutcome) {
+        let attempt = self.attempts.remove(index);
+        match attempt.request {
+            Some(request) => self.settle(request, &attempt, outcome),
+            None => self.observer.wasted(self.now, &attempt, attempt.output_tokens),
+        }
+    }
+
+    /// The client has its answer, or none: it tries again or is done.
+    fn settle(&mut self, index: u32, attempt: &Attempt, outcome: &AttemptOutcome) {
+        let request = &self.requests[index];
+        self.observer.attempt_ended(self.now, attempt, request, outcome);
+        let (failure, lost) = match outcome {
+            AttemptOutcome::Completed => {
+                self.clients.succeeded();
+                self.end_request(index, attempt, RequestOutcome::Completed);
+                return;
+            }
+            AttemptOutcome::Unservable => {
+                self.end_request(index, attempt, RequestOutcome::Unservable);
+                return;
+            }
+            AttemptOutcome::Refused { status, .. } => (Failure::Status(*status), RequestOutcome::LostToOverload),
+            AttemptOutcome::Unavailable { .. } => {
+                (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability)
+            }
+            AttemptOutcome::Failed => (Failure::Status(BROKEN_STATUS), RequestOutcome::Failed),
+            AttemptOutcome::Cancelled => (Failure::Timeout, RequestOutcome::GaveUp),
+        };
+        match self.clients.after(request, failure) {
+            Some(wait) => {
+                let at = self.now.saturating_add(wait);
+                self.queue.push(at, kind::RETRY, Event::Retry { request: index });
+            }
+            None => self.end_request(index, attempt, lost),
+        }
+    }
+
+    fn end_request(&mut self, index: u32, last: &Attempt, outcome: RequestOutcome) {
+        let request = self.requests.remove(index);
+        self.observer.request_ended(self.now, &request, last, outcome);
+        self.next_of_user();
+    }
+
+    /// A client runs out of patience.
+    pub(super) fn give_up(&mut self, index: u32, stamp: u32, first_token: bool) {
+        let waiting = self.attempts.current(index, stamp);
+        let Some(attempt) = waiting.filter(|a| a.is_wanted() && !(first_token && a.first_token.is_some())) else { return };
+        let (request, mut seen) = (attempt.request.expect("somebody waits"), attempt.clone());
+        self.attempts[index].request = None;
+        if self.setup.clients.server_notices {
+            seen.output_tokens = seen.produced + self.tokens_of(index);
+            self.withdraw(index);
+        }
+        self.settle(request, &seen, &AttemptOutcome::Cancelled);
+    }
+
+    /// The server noticed that the client left.
+    fn withdraw(&mut self, index: u32) {
+        let attempt = &mut self.attempts[index];
+        let (stage, worker) = (attempt.stage, attempt.worker);
+        attempt.abandoned = true;
+        match (stage, worker) {
+            (Stage::Frontend, _) | (_, None) => {
+                self.attempts.remove(index);
+            }
+            // It keeps its place in the queue until its turn comes.
+            (Stage::Queued, Some(id)) => self.leave_frontend(index, id),
+            (Stage::Engine, Some(id)) => {
+                self.leave_frontend(index, id);
+                self.abort(index, id);
+            }
+        }
     }
 }

@@ -8,21 +8,25 @@
 //! | `loads.rs` | load reports and threshold posts on their way to the frontends |
 //! | `fleet.rs` | workers joining, leaving, changing; scripted events |
 //! | `sampling.rs` | what a sample of the time series sees |
+//! | `source.rs` | where requests come from: arrivals, or users in a closed loop |
+//! | `updates.rs` | threshold updates on their way from stored to in force |
 
 mod attempts;
 mod engines;
 mod fleet;
 mod loads;
 mod sampling;
+mod source;
 mod updates;
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::batching::{StepEvent, StepGroup};
+use super::batching::{StepEvent, StepGroup, Watch};
 use super::clients::Clients;
-use super::config::{ClientConfig, FleetConfig, FrontendConfig, ScenarioEvent, TelemetryConfig};
+use super::config::{ClientConfig, EventAction, FleetConfig, FrontendConfig, RouterMode, ScenarioEvent, TelemetryConfig};
 use super::event::{Event, kind};
-use super::frontend::{Frontend, Spread};
+use super::frontend::{Frontend, Spread, settings};
 use super::observer::{FleetSample, Observer};
 use super::request::{Attempt, Request};
 use super::slab::Slab;
@@ -32,8 +36,10 @@ use crate::engine::{EventQueue, SimRng, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 use crate::workload::error::WorkloadError;
-use crate::workload::source::{RequestSource, RequestSpec};
+use crate::workload::source::RequestSpec;
 use crate::workload::spans::SpanSampler;
+use fleet::View;
+use source::{Bounds, Source};
 use updates::Updates;
 
 /// What to simulate.
@@ -95,7 +101,6 @@ pub struct Remote {
 #[derive(Clone, Debug)]
 struct Group<G> {
     steps: G,
-    worker: u32,
     /// Its first rank, counted over the fleet.
     first_rank: u32,
     stamp: u32,
@@ -110,18 +115,22 @@ pub struct Simulation<'a, G, O> {
     now: SimTime,
     queue: EventQueue<Event>,
     events: u64,
-    source: RequestSource,
+    source: Source,
     head: Option<RequestSpec>,
     requests: Slab<Request>,
     attempts: Slab<Attempt>,
     arrived: u64,
-    /// Requests a closed loop may still send.
+    /// By worker type.
     engines: Vec<Engine>,
     workers: Vec<Worker>,
+    /// (worker id, rank) of each rank, counted over the fleet.
+    rank_names: Vec<(u32, u32)>,
     groups: Vec<Group<G>>,
     /// Groups to start in this instant.
     dirty: Vec<u32>,
     frontends: Vec<Frontend>,
+    /// Changes of the fleet on their way to the frontends.
+    views: VecDeque<View>,
     spread: Spread,
     telemetry: Option<Telemetry>,
     clients: Clients,
@@ -130,5 +139,274 @@ pub struct Simulation<'a, G, O> {
     updates: Updates,
     /// Scratch.
     step_events: Vec<StepEvent>,
+    gone: Vec<u32>,
     sample: FleetSample,
+    next_sample: u64,
+}
+
+impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
+    /// Everything in place at time 0, before the first event.
+    ///
+    /// # Errors
+    /// A distribution that does not exist, a trace that cannot be read.
+    pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, WorkloadError> {
+        let streams = setup.streams;
+        let types = &setup.fleet.types;
+        let engines = types.iter().map(Engine::new).collect::<Result<Vec<_>, _>>()?;
+        let (workers, rank_names) = place_workers(setup.fleet);
+        let watch = watch(&setup);
+        let groups = place_groups(&workers, &engines, watch);
+        let block_size = types.first().map_or(1, |t| t.kv_cache_block_size);
+        let settings = settings(setup.frontend, block_size);
+        let frontends = (0..setup.frontend.frontends).map(|i| Frontend::new(settings, i, streams)).collect();
+        let telemetry = setup.telemetry.worker_kv_metrics && engines.iter().any(|e| matches!(e, Engine::Batching { .. }));
+        let telemetry = telemetry
+            .then(|| Telemetry::new(setup.telemetry, rank_names.len(), setup.frontend.frontends, streams))
+            .transpose()?;
+        let think = setup.clients.closed_loop.as_ref().map(|c| SpanSampler::new(&c.think_time)).transpose()?;
+        let bounds = Bounds { horizon: setup.horizon, requests: setup.requests };
+        let source = Source::open(&setup, bounds)?;
+        let mut simulation = Self {
+            observer,
+            now: SimTime::ZERO,
+            queue: EventQueue::new(),
+            events: 0,
+            source,
+            head: None,
+            requests: Slab::new(),
+            attempts: Slab::new(),
+            arrived: 0,
+            engines,
+            workers,
+            rank_names,
+            groups,
+            dirty: Vec::new(),
+            frontends,
+            views: VecDeque::new(),
+            spread: Spread::new(setup.frontend, streams),
+            telemetry,
+            clients: Clients::new(setup.clients, streams),
+            think,
+            think_rng: streams.stream("think", 0),
+            updates: Updates::new(setup.frontend.frontends),
+            step_events: Vec::new(),
+            gone: Vec::new(),
+            sample: FleetSample::default(),
+            next_sample: 1,
+            setup,
+        };
+        simulation.begin()?;
+        Ok(simulation)
+    }
+
+    /// What happens at time 0 before anything else: the fleet is discovered, reports 0, and users send.
+    fn begin(&mut self) -> Result<(), WorkloadError> {
+        self.fleet_changed();
+        for rank in 0..self.rank_names.len() as u32 {
+            let (worker, _) = self.rank_names[rank as usize];
+            let worker = &self.workers[Worker::index(worker)];
+            if worker.present && matches!(self.engines[worker.kind], Engine::Batching { .. }) {
+                self.blocks_changed(rank, 0);
+            }
+        }
+        self.schedule_events();
+        self.schedule_sample();
+        if let Some(closed) = &self.setup.clients.closed_loop {
+            for _ in 0..closed.users {
+                self.queue.push(SimTime::ZERO, kind::RETRY, Event::NextOfUser);
+            }
+        }
+        self.head = self.source.next_arrival()?;
+        Ok(())
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// A row of the trace that cannot be read.
+    pub fn run(&mut self, remote: &Remote) -> Result<Ended, WorkloadError> {
+        let horizon = self.setup.horizon.unwrap_or(SimTime::NEVER);
+        let ended = loop {
+            let queued = self.queue.peek().unwrap_or((SimTime::NEVER, u8::MAX));
+            let arrival = self.head.as_ref().map_or((SimTime::NEVER, u8::MAX), |spec| (spec.arrival, kind::ARRIVAL));
+            let next = queued.min(arrival);
+            if !self.dirty.is_empty() && (self.now, kind::START) <= next {
+                self.start_steps();
+                continue;
+            }
+            if self.setup.horizon.is_none() && self.is_drained() {
+                break Ended::Drained;
+            }
+            if next.0 > horizon {
+                self.now = horizon;
+                break Ended::Horizon;
+            }
+            if next.1 == u8::MAX {
+                // Nothing will ever happen again; a run with a horizon lasts until there.
+                match self.setup.horizon {
+                    Some(horizon) => self.now = horizon,
+                    None => break Ended::Drained,
+                }
+                break Ended::Horizon;
+            }
+            self.events += 1;
+            if self.events.is_multiple_of(4096) {
+                if let Some(ended) = self.look_around(remote) {
+                    break ended;
+                }
+            }
+            debug_assert!(self.now <= next.0, "time never runs backwards");
+            self.now = next.0;
+            if arrival < queued {
+                let spec = self.head.take().expect("an arrival is due");
+                self.arrive(&spec);
+                self.head = self.source.next_arrival()?;
+            } else {
+                let event = self.queue.pop().expect("an event is due").event;
+                self.handle(event)?;
+            }
+        };
+        self.finish();
+        Ok(ended)
+    }
+
+    fn is_drained(&self) -> bool {
+        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.has_more(self.arrived)
+    }
+
+    /// What is looked at now and then only: bounds, progress, a wish to stop.
+    fn look_around(&self, remote: &Remote) -> Option<Ended> {
+        remote.reached.store(self.now.as_nanos(), Ordering::Relaxed);
+        remote.arrived.store(self.arrived, Ordering::Relaxed);
+        if remote.stop.load(Ordering::Relaxed) {
+            return Some(Ended::Interrupted);
+        }
+        if self.events >= self.setup.max_events {
+            return Some(Ended::MaxEvents);
+        }
+        let inside = self.requests.len().max(self.attempts.len()) as u64;
+        (inside > self.setup.max_requests_in_system).then_some(Ended::MaxRequestsInSystem)
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), WorkloadError> {
+        match event {
+            Event::StepEnd { group, stamp } => self.step_end(group, stamp),
+            Event::ServiceEnd { attempt, stamp } => self.service_end(attempt, stamp),
+            Event::Debounce { rank } => self.debounced(rank),
+            Event::Deliver { report } => self.receive(report),
+            Event::Retry { request } => self.try_request(request),
+            Event::Redispatch { attempt, stamp } => {
+                if self.attempts.current(attempt, stamp).is_some() {
+                    self.dispatch(attempt);
+                }
+            }
+            Event::GiveUp { attempt, stamp, first_token } => self.give_up(attempt, stamp, first_token),
+            Event::NextOfUser => {
+                if let Some(spec) = self.source.next_of_user(self.now)? {
+                    self.arrive(&spec);
+                }
+            }
+            Event::Scripted { index } => self.scripted(index),
+            Event::Discover => self.discovered(),
+            Event::Sample => {
+                self.take_sample();
+                self.schedule_sample();
+            }
+        }
+        Ok(())
+    }
+
+    fn schedule_sample(&mut self) {
+        let at = SimTime::ZERO.saturating_add(self.setup.sample_interval.saturating_mul(self.next_sample));
+        self.next_sample += 1;
+        self.queue.push(at, kind::SAMPLE, Event::Sample);
+    }
+
+    /// A closed-loop user whose request is over thinks, then sends the next.
+    fn next_of_user(&mut self) {
+        if let Some(think) = &self.think {
+            let at = self.now.saturating_add(think.draw(&mut self.think_rng));
+            self.queue.push(at, kind::RETRY, Event::NextOfUser);
+        }
+    }
+
+    /// A frontend decides: that matters to an update which is under way there.
+    fn decided(&mut self, frontend: u32) {
+        if self.updates.is_pending(frontend) {
+            self.observer.decision(self.now, frontend);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.take_sample();
+        for frontend in 0..self.frontends.len() as u32 {
+            let monitor = self.frontends[frontend as usize].control.monitor();
+            let observer = &mut self.observer;
+            self.updates.at_end(frontend, monitor, |post, worker, silent| {
+                observer.update_never(post, frontend, worker, silent);
+            });
+        }
+        let open = self.attempts.iter().filter(|(_, a)| a.is_wanted()).map(|(_, a)| a.tag);
+        let (requests, observer) = (&self.requests, &mut self.observer);
+        open.for_each(|tag| observer.attempt_in_system(tag));
+        requests.iter().for_each(|(_, r)| observer.request_unfinished(r));
+    }
+
+    /// The instant the simulation has reached.
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Events processed so far: says something of the engine, nothing of the cluster.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What became of the rows of the trace, if one is replayed.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+}
+
+/// Workers with their ranks and groups numbered through the fleet, and the (worker, rank) of each rank.
+fn place_workers(fleet: &FleetConfig) -> (Vec<Worker>, Vec<(u32, u32)>) {
+    let (mut workers, mut names) = (Vec::new(), Vec::new());
+    let mut groups = 0;
+    for (kind, of) in fleet.types.iter().enumerate() {
+        for i in 0..of.count() {
+            let id = Worker::FIRST_ID + workers.len() as u32;
+            let mut worker = Worker::new(id, kind, of);
+            worker.present = i < of.workers;
+            worker.first_rank = names.len() as u32;
+            worker.first_group = groups;
+            if !of.is_opaque() {
+                groups += if worker.lockstep { 1 } else { worker.ranks };
+            }
+            names.extend((0..worker.ranks).map(|rank| (id, rank)));
+            workers.push(worker);
+        }
+    }
+    (workers, names)
+}
+
+fn place_groups<G: StepGroup>(workers: &[Worker], engines: &[Engine], watch: Watch) -> Vec<Group<G>> {
+    let mut groups = Vec::new();
+    for worker in workers {
+        let Engine::Batching { spec, .. } = &engines[worker.kind] else { continue };
+        let (count, ranks) = if worker.lockstep { (1, worker.ranks) } else { (worker.ranks, 1) };
+        for i in 0..count {
+            let steps = G::new(spec.clone(), ranks, watch);
+            groups.push(Group { steps, first_rank: worker.first_rank + i, stamp: 0, dirty: false });
+        }
+    }
+    groups
+}
+
+/// What anyone reads of the ranks: their blocks, if a report can change a decision; their tokens, if a router counts them.
+fn watch(setup: &Setup<'_>) -> Watch {
+    let posts = setup.events.iter().any(|e| matches!(e.action, EventAction::PostBusyThreshold(_)));
+    let leases = setup.fleet.types.iter().any(|t| t.engine_request_limit.is_some()) && !setup.frontend.overload_lease.is_zero();
+    let read = setup.frontend.thresholds.any() || posts || leases;
+    let tokens = setup.frontend.router_mode == RouterMode::Kv && setup.frontend.router_track_output_blocks;
+    Watch { blocks: setup.telemetry.worker_kv_metrics && read, tokens }
 }

@@ -1,0 +1,191 @@
+//! Steps and services: starts, ends, first tokens, departures.
+
+use super::{Engine, Event, Simulation, kind};
+use crate::cluster::batching::{NewSequence, Next, StepEvent, StepGroup};
+use crate::cluster::config::RankDispatch;
+use crate::cluster::observer::{AttemptOutcome, Observer};
+use crate::cluster::request::Stage;
+use crate::cluster::worker::Worker;
+use crate::control::BookingId;
+
+impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
+    /// An attempt that has a slot starts to compute, or to wait for a seat on its rank.
+    pub(super) fn compute(&mut self, index: u32, id: u32) {
+        let worker = &self.workers[Worker::index(id)];
+        match &self.engines[worker.kind] {
+            Engine::Opaque(sampler) => {
+                let attempt = &self.attempts[index];
+                let service = attempt.service_time.unwrap_or_else(|| {
+                    let sampler = sampler.as_ref().expect("a resolved scenario gives every request a service time");
+                    // By a stream of the request's own: its service does not depend on who was served before.
+                    sampler.draw(&mut self.setup.streams.stream("service", attempt.id))
+                });
+                let stamp = self.attempts.stamp(index);
+                let at = self.now.saturating_add(service);
+                self.queue.push(at, kind::SERVICE_END, Event::ServiceEnd { attempt: index, stamp });
+            }
+            Engine::Batching { .. } => {
+                let rank = match self.attempts[index].rank {
+                    // A rank that is advertised but not there is served by those that are.
+                    Some(rank) => rank % worker.ranks,
+                    None => self.spread_over_ranks(id),
+                };
+                let (group, place) = self.workers[Worker::index(id)].group_of(rank);
+                let attempt = &mut self.attempts[index];
+                attempt.rank = Some(rank);
+                let sequence = NewSequence {
+                    key: index,
+                    input_tokens: attempt.input_tokens,
+                    output_tokens: attempt.output_tokens,
+                };
+                let (handle, next) = self.groups[group as usize].steps.enqueue(self.now, place, sequence);
+                attempt.handle = handle;
+                self.follow(group, next);
+            }
+        }
+    }
+
+    /// Picks the rank of a worker whose router named none.
+    fn spread_over_ranks(&mut self, id: u32) -> u32 {
+        let worker = &mut self.workers[Worker::index(id)];
+        if worker.dispatch == RankDispatch::RoundRobin {
+            let rank = worker.dispatched;
+            worker.dispatched = (rank + 1) % worker.ranks;
+            return rank;
+        }
+        let worker = &self.workers[Worker::index(id)];
+        let load = |rank: &u32| {
+            let (group, place) = worker.group_of(*rank);
+            let (running, waiting) = self.groups[group as usize].steps.occupancy(place);
+            4 * u64::from(waiting) + u64::from(running)
+        };
+        (0..worker.ranks).min_by_key(load).expect("a worker has a rank")
+    }
+
+    /// Arranges what a group wants next.
+    pub(super) fn follow(&mut self, group: u32, next: Next) {
+        let g = &mut self.groups[group as usize];
+        match next {
+            Next::Unchanged => {}
+            Next::EndAt(at) => {
+                g.stamp = g.stamp.wrapping_add(1);
+                let event = Event::StepEnd { group, stamp: g.stamp };
+                self.queue.push_ordered(at, kind::STEP_END, u64::from(group), event);
+            }
+            Next::StartNow => {
+                g.stamp = g.stamp.wrapping_add(1);
+                if !g.dirty {
+                    g.dirty = true;
+                    self.dirty.push(group);
+                }
+            }
+        }
+    }
+
+    /// The start phase of an instant: groups in the order of workers and ranks.
+    pub(super) fn start_steps(&mut self) {
+        self.dirty.sort_unstable();
+        for i in 0..self.dirty.len() {
+            let group = self.dirty[i];
+            let g = &mut self.groups[group as usize];
+            g.dirty = false;
+            if let Some(end) = g.steps.start(self.now) {
+                self.follow(group, Next::EndAt(end));
+            }
+        }
+        self.dirty.clear();
+    }
+
+    /// A step of a group ends, unless the event is void.
+    pub(super) fn step_end(&mut self, group: u32, stamp: u32) {
+        let g = &mut self.groups[group as usize];
+        if g.stamp != stamp {
+            return;
+        }
+        let mut events = std::mem::take(&mut self.step_events);
+        g.steps.end(self.now, &mut events);
+        self.follow(group, Next::StartNow);
+        self.take_step_events(group, &mut events);
+        self.step_events = events;
+    }
+
+    fn take_step_events(&mut self, group: u32, events: &mut Vec<StepEvent>) {
+        for event in events.drain(..) {
+            match event {
+                StepEvent::FirstToken { key } => self.first_token(key),
+                StepEvent::Token { key, generated } => self.token(key, generated),
+                StepEvent::Completed { key } => self.completed(key),
+                StepEvent::Left { key, generated } => self.left(key, generated),
+                StepEvent::BlocksChanged { rank, used } => {
+                    let rank = self.groups[group as usize].first_rank + rank;
+                    self.blocks_changed(rank, used);
+                }
+            }
+        }
+    }
+
+    fn first_token(&mut self, index: u32) {
+        let attempt = &mut self.attempts[index];
+        attempt.first_token.get_or_insert(self.now);
+        let (frontend, worker) = (attempt.frontend, attempt.worker);
+        let published = self.frontends[frontend as usize].control.first_token(self.now, BookingId(index)).outcome;
+        self.after_load(frontend, worker.map(crate::control::WorkerId), published);
+    }
+
+    /// Where output is tracked: one more token is out.
+    fn token(&mut self, index: u32, generated: u32) {
+        let frontend = self.attempts[index].frontend;
+        self.frontends[frontend as usize].control.output(BookingId(index), u64::from(generated));
+    }
+
+    /// The worker is done with an attempt.
+    fn completed(&mut self, index: u32) {
+        let id = self.attempts[index].worker.expect("it computed somewhere");
+        self.free_slot(id);
+        self.leave_frontend(index, id);
+        self.end_attempt(index, &AttemptOutcome::Completed);
+    }
+
+    /// A withdrawn attempt has left the engine.
+    fn left(&mut self, index: u32, generated: u32) {
+        let attempt = self.attempts.remove(index);
+        self.observer.wasted(self.now, &attempt, generated);
+        self.free_slot(attempt.worker.expect("it computed somewhere"));
+    }
+
+    /// An opaque worker is done with a request, unless the event is void.
+    pub(super) fn service_end(&mut self, index: u32, stamp: u32) {
+        if self.attempts.current(index, stamp).is_some() {
+            self.first_token(index);
+            self.completed(index);
+        }
+    }
+
+    /// A withdrawn attempt is to leave the engine: at the end of the step, or at once from an opaque worker.
+    pub(super) fn abort(&mut self, index: u32, id: u32) {
+        let worker = &self.workers[Worker::index(id)];
+        if matches!(self.engines[worker.kind], Engine::Opaque(_)) {
+            self.left(index, 0);
+            return;
+        }
+        let attempt = &self.attempts[index];
+        let (group, _) = worker.group_of(attempt.rank.expect("it computes on a rank"));
+        let mut events = std::mem::take(&mut self.step_events);
+        let next = self.groups[group as usize].steps.leave(self.now, attempt.handle, &mut events);
+        self.follow(group, next);
+        self.take_step_events(group, &mut events);
+        self.step_events = events;
+    }
+
+    /// Tokens an attempt has put out at its present worker.
+    pub(super) fn tokens_of(&self, index: u32) -> u32 {
+        let attempt = &self.attempts[index];
+        let (Stage::Engine, Some(id), Some(rank)) = (attempt.stage, attempt.worker, attempt.rank) else { return 0 };
+        let worker = &self.workers[Worker::index(id)];
+        if matches!(self.engines[worker.kind], Engine::Opaque(_)) {
+            return 0;
+        }
+        let (group, _) = worker.group_of(rank);
+        self.groups[group as usize].steps.generated(self.now, true, attempt.handle)
+    }
+}

@@ -1,0 +1,166 @@
+//! Workers joining, leaving and changing, and the scripted events of a scenario.
+
+use super::{Engine, Event, Simulation, kind};
+use crate::cluster::batching::StepGroup;
+use crate::cluster::config::{EventAction, RuntimeConfigChange};
+use crate::cluster::observer::{AttemptOutcome, Observer};
+use crate::cluster::request::Stage;
+use crate::cluster::worker::Worker;
+use crate::control::{DispatchFailure, RuntimeConfig, WorkerId};
+use crate::units::SimTime;
+
+/// The fleet as discovery shows it.
+#[derive(Clone, Debug)]
+pub(super) struct View(Vec<(WorkerId, RuntimeConfig)>);
+
+impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
+    /// Arranges the first occurrence of every scripted event.
+    pub(super) fn schedule_events(&mut self) {
+        for (index, event) in self.setup.events.iter().enumerate() {
+            let scripted = Event::Scripted { index: index as u32 };
+            self.queue.push(event.at, kind_of(&event.action), scripted);
+        }
+    }
+
+    /// A scripted event is due.
+    pub(super) fn scripted(&mut self, index: u32) {
+        let event = &self.setup.events[index as usize];
+        if let Some(every) = event.every {
+            let next = self.now.saturating_add(every);
+            if next <= event.until.unwrap_or(SimTime::NEVER) {
+                self.queue.push(next, kind_of(&event.action), Event::Scripted { index });
+            }
+        }
+        let some = event.frontends.as_deref();
+        match &event.action {
+            EventAction::PostBusyThreshold(post) => self.post(some, post),
+            EventAction::Load(load) => self.scripted_load(some, load),
+            EventAction::SchedulerLoad(batch) => self.scripted_scheduler_load(some, batch),
+            EventAction::WorkerLeave { worker } => self.worker_leaves(*worker),
+            EventAction::WorkerJoin { worker } => self.worker_joins(*worker),
+            EventAction::ReportDown { worker } => self.each_frontend(some, |sim, frontend| {
+                sim.frontends[frontend as usize].control.report_down(sim.now, WorkerId(*worker));
+            }),
+            EventAction::RuntimeConfig(change) => self.reconfigure(change),
+        }
+    }
+
+    /// The fleet changed: the frontends see it after the discovery delay.
+    pub(super) fn fleet_changed(&mut self) {
+        let present = self.workers.iter().filter(|w| w.present);
+        let view = View(present.map(|w| (WorkerId(w.id), w.advertised)).collect());
+        let delay = self.setup.frontend.discovery_delay;
+        if delay.is_zero() || self.now == SimTime::ZERO {
+            self.show(&view);
+        } else {
+            self.views.push_back(view);
+            self.queue.push(self.now.saturating_add(delay), kind::CLUSTER, Event::Discover);
+        }
+    }
+
+    /// A change of the fleet reaches the frontends.
+    pub(super) fn discovered(&mut self) {
+        let view = self.views.pop_front().expect("every discovery has its view");
+        self.show(&view);
+    }
+
+    fn show(&mut self, view: &View) {
+        let ids: Vec<WorkerId> = view.0.iter().map(|(id, _)| *id).collect();
+        for frontend in 0..self.frontends.len() as u32 {
+            let control = &mut self.frontends[frontend as usize].control;
+            control.discover(self.now, &ids);
+            let outcome = control.runtime_config(self.now, &view.0);
+            self.after_load(frontend, None, outcome);
+        }
+    }
+
+    fn worker_leaves(&mut self, id: u32) {
+        let worker = &mut self.workers[Worker::index(id)];
+        if !std::mem::replace(&mut worker.present, false) {
+            return;
+        }
+        self.fleet_changed();
+        self.lose_work(id);
+    }
+
+    /// Everything inside a worker is lost.
+    fn lose_work(&mut self, id: u32) {
+        let worker = &mut self.workers[Worker::index(id)];
+        worker.in_engine = 0;
+        if let Some(gate) = &mut worker.gate {
+            gate.clear();
+        }
+        let (first_rank, ranks) = (worker.first_rank, worker.ranks);
+        let mut lost: Vec<(u32, u32)> = Vec::new();
+        if let Engine::Batching { .. } = self.engines[worker.kind] {
+            let groups = if worker.lockstep { 1 } else { ranks };
+            for group in worker.first_group..worker.first_group + groups {
+                let g = &mut self.groups[group as usize];
+                g.stamp = g.stamp.wrapping_add(1);
+                g.steps.clear(self.now, &mut lost);
+            }
+        }
+        if let Some(telemetry) = &mut self.telemetry {
+            (first_rank..first_rank + ranks).for_each(|rank| telemetry.forget(rank));
+        }
+        let here = |attempt: &crate::cluster::request::Attempt| attempt.worker == Some(id) && attempt.stage != Stage::Frontend;
+        let mut inside: Vec<(u64, u32, u32)> =
+            self.attempts.iter().filter(|(_, a)| here(a)).map(|(index, a)| (a.id, a.number, index)).collect();
+        inside.sort_unstable();
+        for (_, _, index) in inside {
+            let generated = lost.iter().find(|(key, _)| *key == index).map_or(0, |(_, generated)| *generated);
+            self.lost(index, id, generated);
+        }
+        self.gate_changed(id);
+    }
+
+    /// An attempt was lost with its worker, after `generated` tokens.
+    fn lost(&mut self, index: u32, id: u32, generated: u32) {
+        if self.attempts[index].abandoned {
+            // Its frontend let go of it when the client left.
+            let attempt = self.attempts.remove(index);
+            self.observer.wasted(self.now, &attempt, generated);
+            return;
+        }
+        self.leave_frontend(index, id);
+        let attempt = &mut self.attempts[index];
+        attempt.produced += generated;
+        attempt.input_tokens += generated;
+        attempt.output_tokens -= generated;
+        if !self.migrate(index, id, DispatchFailure::StreamCut) {
+            self.end_attempt(index, &AttemptOutcome::Failed);
+        }
+    }
+
+    fn worker_joins(&mut self, id: u32) {
+        let worker = &mut self.workers[Worker::index(id)];
+        if std::mem::replace(&mut worker.present, true) {
+            return;
+        }
+        let (first_rank, ranks) = (worker.first_rank, worker.ranks);
+        self.fleet_changed();
+        if self.telemetry.is_some() {
+            (first_rank..first_rank + ranks).for_each(|rank| self.blocks_changed(rank, 0));
+        }
+    }
+
+    fn reconfigure(&mut self, change: &RuntimeConfigChange) {
+        let worker = &mut self.workers[Worker::index(change.worker)];
+        worker.reconfigure(change);
+        if worker.present {
+            self.fleet_changed();
+        }
+    }
+}
+
+/// The place of a scripted event in the order of its instant.
+const fn kind_of(action: &EventAction) -> u8 {
+    match action {
+        EventAction::PostBusyThreshold(_) => kind::POST,
+        EventAction::Load(_) | EventAction::SchedulerLoad(_) => kind::LOAD,
+        EventAction::WorkerLeave { .. }
+        | EventAction::WorkerJoin { .. }
+        | EventAction::ReportDown { .. }
+        | EventAction::RuntimeConfig(_) => kind::CLUSTER,
+    }
+}
