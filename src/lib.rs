@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod control;
 pub mod engine;
+pub mod replay;
 pub mod stats;
 pub mod units;
 pub mod workload;

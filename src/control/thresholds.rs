@@ -41,6 +41,41 @@ pub enum ThresholdError {
     PrefillFractionOutOfRange(f64),
 }
 
+/// Why `POST /busy_threshold` is refused; nothing is stored.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PostError {
+    /// A value out of its range.
+    #[error(transparent)]
+    Invalid(#[from] ThresholdError),
+    /// No such model.
+    #[error("no model `{0}` is served here")]
+    UnknownModel(String),
+}
+
+impl PostError {
+    /// HTTP status of the answer.
+    pub const fn http_status(&self) -> u16 {
+        match self {
+            Self::Invalid(_) => 400,
+            Self::UnknownModel(_) => 404,
+        }
+    }
+}
+
+/// What a `POST /busy_threshold` for `model` leaves stored: values are checked first, the model second. `stored` is
+/// `None` where this frontend does not serve the model; reading it then answers with every threshold unset.
+///
+/// # Errors
+/// An invalid value (400), or an update of an unknown model (404).
+pub fn post(model: &str, stored: Option<BusyThresholds>, update: ThresholdUpdate) -> Result<BusyThresholds, PostError> {
+    update.validate()?;
+    match stored {
+        Some(stored) => Ok(stored.merged(update)),
+        None if update.is_empty() => Ok(BusyThresholds::default()),
+        None => Err(PostError::UnknownModel(model.to_owned())),
+    }
+}
+
 impl ThresholdUpdate {
     /// Checks every field that is present.
     ///
@@ -51,6 +86,15 @@ impl ThresholdUpdate {
             (Some(d), _) if !(0.0..=1.0).contains(&d) => Err(ThresholdError::DecodeOutOfRange(d)),
             (_, Some(f)) if !(f.is_finite() && f >= 0.0) => Err(ThresholdError::PrefillFractionOutOfRange(f)),
             _ => Ok(()),
+        }
+    }
+
+    /// The update that stores all of `thresholds`.
+    pub fn all_of(thresholds: BusyThresholds) -> Self {
+        Self {
+            active_decode_blocks_threshold: thresholds.active_decode_blocks_threshold,
+            active_prefill_tokens_threshold: thresholds.active_prefill_tokens_threshold,
+            active_prefill_tokens_threshold_frac: thresholds.active_prefill_tokens_threshold_frac,
         }
     }
 
@@ -76,5 +120,82 @@ impl BusyThresholds {
                 .active_prefill_tokens_threshold_frac
                 .or(self.active_prefill_tokens_threshold_frac),
         }
+    }
+}
+
+/// The numbers one rank is compared with: the thresholds applied to the totals of its worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RankLimits {
+    /// Used blocks above this are too many; `None` where the check does not exist or the total is unknown or 0.
+    pub decode_line: Option<f64>,
+    /// Prefill tokens above this are too many.
+    pub prefill: Option<u64>,
+    /// Prefill tokens above this are too many, by the fraction.
+    pub prefill_fraction: Option<u64>,
+}
+
+/// What counts as `max_num_batched_tokens` where a worker does not report one, in tokens.
+pub const UNREPORTED_MAX_NUM_BATCHED_TOKENS: u64 = 10_000_000;
+
+impl BusyThresholds {
+    /// The limits of each rank of a worker with these totals (blocks per rank; tokens per step).
+    #[inline]
+    pub(crate) fn limits(&self, kv_total_blocks: Option<u64>, max_num_batched_tokens: Option<u64>) -> RankLimits {
+        let total = kv_total_blocks.filter(|&blocks| blocks > 0);
+        RankLimits {
+            decode_line: self.active_decode_blocks_threshold.zip(total).map(|(share, blocks)| share * blocks as f64),
+            prefill: self.active_prefill_tokens_threshold,
+            // The cast truncates and stops at the largest u64, as the rule wants it.
+            prefill_fraction: self
+                .active_prefill_tokens_threshold_frac
+                .map(|f| (f * max_num_batched_tokens.unwrap_or(UNREPORTED_MAX_NUM_BATCHED_TOKENS) as f64) as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(share: f64) -> ThresholdUpdate {
+        ThresholdUpdate { active_decode_blocks_threshold: Some(share), ..Default::default() }
+    }
+
+    fn fraction(frac: f64) -> ThresholdUpdate {
+        ThresholdUpdate { active_prefill_tokens_threshold_frac: Some(frac), ..Default::default() }
+    }
+
+    #[test]
+    fn values_out_of_range_and_nan_are_refused() {
+        for bad in [-0.1, 1.000_001, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(decode(bad).validate().is_err(), "{bad}");
+        }
+        for bad in [-0.1, f64::NAN, f64::INFINITY] {
+            assert!(fraction(bad).validate().is_err(), "{bad}");
+        }
+        for good in [0.0, 0.5, 1.0] {
+            assert_eq!(decode(good).validate(), Ok(()));
+        }
+        assert_eq!(fraction(64.0).validate(), Ok(()));
+    }
+
+    #[test]
+    fn a_post_is_checked_before_its_model_and_merges() {
+        let stored = BusyThresholds::default().merged(decode(0.5));
+        assert_eq!(post("m", None, decode(2.0)).unwrap_err().http_status(), 400);
+        assert_eq!(post("m", None, decode(0.2)).unwrap_err().http_status(), 404);
+        assert_eq!(post("m", None, ThresholdUpdate::default()), Ok(BusyThresholds::default()));
+        assert_eq!(post("m", Some(stored), ThresholdUpdate::default()), Ok(stored));
+        let merged = post("m", Some(stored), fraction(2.0)).unwrap();
+        assert_eq!(merged.active_decode_blocks_threshold, Some(0.5));
+        assert_eq!(merged.active_prefill_tokens_threshold_frac, Some(2.0));
+    }
+
+    #[test]
+    fn the_fraction_truncates_and_an_unreported_budget_counts_as_ten_million() {
+        let t = BusyThresholds::default().merged(fraction(0.3));
+        assert_eq!(t.limits(None, Some(8_192)).prefill_fraction, Some(2_457));
+        assert_eq!(t.limits(None, None).prefill_fraction, Some(3_000_000));
+        assert_eq!(BusyThresholds::default().merged(decode(0.5)).limits(Some(0), None).decode_line, None);
     }
 }

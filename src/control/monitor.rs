@@ -1,0 +1,483 @@
+//! The worker monitor: which workers are busy, by the loads it was told of.
+
+use super::checks::{Check, Checks};
+use super::ids::{WorkerId, WorkerMap};
+use super::rank_load::{Observation, RankLoad, Signal};
+use super::thresholds::{BusyThresholds, RankLimits, ThresholdError, ThresholdUpdate};
+use crate::units::SimTime;
+
+/// What a worker declares of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeConfig {
+    /// Its first rank.
+    pub dp_start: u32,
+    /// How many ranks it has.
+    pub dp_size: u32,
+    /// KV blocks of each rank; `None` where unreported.
+    pub kv_total_blocks: Option<u64>,
+    /// Token budget of a step; `None` where unreported.
+    pub max_num_batched_tokens: Option<u64>,
+}
+
+impl RuntimeConfig {
+    /// Whether `rank` is one of the declared ones.
+    #[inline]
+    pub fn declares(&self, rank: u32) -> bool {
+        rank >= self.dp_start && rank - self.dp_start < self.dp_size
+    }
+
+    /// The declared ranks, ascending.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> + use<> {
+        let end = u64::from(self.dp_start) + u64::from(self.dp_size);
+        (u64::from(self.dp_start)..end).map_while(|rank| u32::try_from(rank).ok())
+    }
+}
+
+/// A worker load event: a report on one rank of one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerLoad {
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its rank.
+    pub rank: u32,
+    /// What is reported.
+    pub report: Observation,
+}
+
+/// One entry of a batch of the router's own tracking; both figures are always present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerLoad {
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its rank.
+    pub rank: u32,
+    /// KV blocks tracked on the rank.
+    pub active_decode_blocks: u64,
+    /// Prefill tokens tracked on the rank.
+    pub active_prefill_tokens: u64,
+}
+
+/// What the monitor holds of one worker.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerState {
+    config: Option<RuntimeConfig>,
+    /// Ranks observed so far, ascending; only declared ones once a configuration is known.
+    ranks: Vec<(u32, RankLoad)>,
+    busy: bool,
+    published: bool,
+    /// Checks of which each one alone, unset, would leave the worker not busy.
+    freed_by: Checks,
+}
+
+impl WorkerState {
+    /// The configuration in force, if one is known.
+    pub fn config(&self) -> Option<&RuntimeConfig> {
+        self.config.as_ref()
+    }
+
+    /// The ranks observed so far, ascending.
+    pub fn ranks(&self) -> impl Iterator<Item = (u32, &RankLoad)> {
+        self.ranks.iter().map(|(rank, load)| (*rank, load))
+    }
+
+    /// Whether the worker was busy at the last evaluation.
+    pub fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// Of a busy worker, the checks of which each one alone, unset, would have left it not busy.
+    pub fn freed_by(&self) -> Checks {
+        self.freed_by
+    }
+
+    #[inline]
+    fn limits(&self, thresholds: &BusyThresholds) -> RankLimits {
+        let config = self.config.as_ref();
+        thresholds.limits(config.and_then(|c| c.kv_total_blocks), config.and_then(|c| c.max_num_batched_tokens))
+    }
+
+    /// The state of `rank`, made where there is none; `None` for an undeclared rank.
+    #[inline]
+    fn rank_mut(&mut self, rank: u32) -> Option<&mut RankLoad> {
+        if self.config.is_some_and(|c| !c.declares(rank)) {
+            return None;
+        }
+        let at = match self.ranks.iter().position(|(r, _)| *r >= rank) {
+            Some(at) if self.ranks[at].0 == rank => at,
+            at => {
+                let at = at.unwrap_or(self.ranks.len());
+                self.ranks.insert(at, (rank, RankLoad::default()));
+                at
+            }
+        };
+        Some(&mut self.ranks[at].1)
+    }
+
+    /// Whether every declared rank is busy, and what alone would change that. The ranks' `fired` must be up to date.
+    #[inline]
+    fn verdict(&self) -> (bool, Checks) {
+        let declared = self.config.map_or(self.ranks.len(), |c| c.dp_size as usize);
+        if declared == 0 || self.ranks.len() != declared {
+            return (false, Checks::NONE);
+        }
+        let mut freed_by = Checks::NONE;
+        for (_, load) in &self.ranks {
+            if load.fired.is_empty() {
+                return (false, Checks::NONE);
+            }
+            freed_by |= load.fired.if_single();
+        }
+        (true, freed_by)
+    }
+}
+
+/// Which signals a monitor ever met, for the warning that a check can never fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignalsSeen {
+    /// `active_decode_blocks` above 0.
+    pub active_decode_blocks: bool,
+    /// `kv_used_blocks` above 0.
+    pub kv_used_blocks: bool,
+    /// `active_prefill_tokens` above 0.
+    pub active_prefill_tokens: bool,
+    /// Used blocks above 0 of a rank whose `kv_total_blocks` is known.
+    pub blocks_with_total: bool,
+}
+
+/// What a threshold update changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PostOutcome {
+    /// Whether any stored value changed.
+    pub changed: bool,
+    /// Version of the stored thresholds, one more with each update that changed one.
+    pub version: u32,
+    /// The stored thresholds.
+    pub thresholds: BusyThresholds,
+}
+
+/// The monitor of one frontend.
+///
+/// It follows the workers that are routable, takes in reports, and keeps the set of busy workers; the caller passes changes
+/// of that set on to the router ([`WorkerMonitor::take_changes`]). A report costs a look-up and one look at each rank
+/// of its worker.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerMonitor {
+    thresholds: BusyThresholds,
+    version: u32,
+    decode_version: u32,
+    evaluated: BusyThresholds,
+    noticed_version: u32,
+    workers: WorkerMap<WorkerState>,
+    /// Workers whose busy flag may differ from the published one.
+    touched: Vec<WorkerId>,
+    /// Workers whose busy flag does differ.
+    unpublished: usize,
+    busy: usize,
+    freed_by: [u32; Check::OF_MONITOR.len()],
+    signals: SignalsSeen,
+}
+
+impl WorkerMonitor {
+    /// A monitor with these thresholds and no worker.
+    ///
+    /// # Errors
+    /// A threshold out of its range.
+    pub fn new(thresholds: BusyThresholds) -> Result<Self, ThresholdError> {
+        ThresholdUpdate::all_of(thresholds).validate()?;
+        Ok(Self { thresholds, evaluated: thresholds, ..Self::default() })
+    }
+
+    /// The workers are now exactly `routable` (ascending). One that left loses everything; one that comes starts clean.
+    pub(crate) fn set_workers(&mut self, routable: &[WorkerId]) {
+        let (busy, freed_by) = (&mut self.busy, &mut self.freed_by);
+        self.workers.retain(|id, state| {
+            let stays = routable.binary_search(&id).is_ok();
+            if !stays && state.busy {
+                *busy -= 1;
+                count(freed_by, state.freed_by, false);
+            }
+            stays
+        });
+        for &id in routable {
+            self.workers.entry(id, WorkerState::default);
+        }
+    }
+
+    /// Takes in the complete map of runtime configurations, ascending by worker.
+    pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> bool {
+        let noticed = self.take_notice();
+        let (thresholds, version) = (self.thresholds, self.decode_version);
+        for (id, state) in self.workers.iter_mut() {
+            match configs.binary_search_by_key(&id, |(w, _)| *w) {
+                Ok(at) => {
+                    let config = configs[at].1;
+                    state.config = Some(config);
+                    state.ranks.retain(|(rank, _)| config.declares(*rank));
+                    let line = state.limits(&thresholds).decode_line;
+                    state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
+                }
+                Err(_) => {
+                    state.config = None;
+                    state.ranks.clear();
+                }
+            }
+        }
+        self.evaluate_all();
+        noticed
+    }
+
+    /// Takes in one report; `false` where it is dropped because the worker is unknown or the rank undeclared.
+    #[inline]
+    pub(crate) fn observe(&mut self, now: SimTime, worker: WorkerId, rank: u32, report: &Observation) -> bool {
+        let (thresholds, version) = (self.thresholds, self.decode_version);
+        let Some(state) = self.workers.get_mut(worker) else { return false };
+        let limits = state.limits(&thresholds);
+        let has_total = state.config.is_some_and(|c| c.kv_total_blocks.is_some_and(|total| total > 0));
+        let Some(load) = state.rank_mut(rank) else { return false };
+        load.observe(now, report, limits.decode_line, version);
+        load.fired = load.evaluate(&limits);
+        self.signals.note(report, has_total);
+        let verdict = state.verdict();
+        self.settle(worker, verdict);
+        true
+    }
+
+    /// Whether thresholds changed since the last evaluation; if so, evaluates every worker under them.
+    #[inline]
+    pub(crate) fn notice(&mut self) -> bool {
+        if self.noticed_version == self.version {
+            return false;
+        }
+        let noticed = self.take_notice();
+        if noticed {
+            self.evaluate_all();
+        }
+        noticed
+    }
+
+    /// Marks the stored thresholds as noticed; `false` where they are those of the last evaluation.
+    fn take_notice(&mut self) -> bool {
+        let changed = self.evaluated != self.thresholds;
+        self.noticed_version = self.version;
+        self.evaluated = self.thresholds;
+        changed
+    }
+
+    fn evaluate_all(&mut self) {
+        let thresholds = self.thresholds;
+        for at in 0..self.workers.len() {
+            let id = self.workers.ids()[at];
+            let state = self.workers.get_mut(id).expect("the id was just listed");
+            let limits = state.limits(&thresholds);
+            for (_, load) in &mut state.ranks {
+                load.fired = load.evaluate(&limits);
+            }
+            let verdict = state.verdict();
+            self.settle(id, verdict);
+        }
+    }
+
+    /// Stores the verdict of one worker and keeps the sums over workers right.
+    #[inline]
+    fn settle(&mut self, id: WorkerId, (busy, freed_by): (bool, Checks)) {
+        let state = self.workers.get_mut(id).expect("only known workers are evaluated");
+        if state.freed_by != freed_by {
+            count(&mut self.freed_by, state.freed_by, false);
+            count(&mut self.freed_by, freed_by, true);
+            state.freed_by = freed_by;
+        }
+        if state.busy != busy {
+            state.busy = busy;
+            self.busy = if busy { self.busy + 1 } else { self.busy - 1 };
+            self.unpublished = if busy == state.published { self.unpublished - 1 } else { self.unpublished + 1 };
+            self.touched.push(id);
+        }
+    }
+
+    /// Whether the busy set differs from the one last taken.
+    #[inline]
+    pub(crate) fn set_changed(&mut self) -> bool {
+        if self.unpublished == 0 {
+            // Whatever changed within this event changed back.
+            self.touched.clear();
+        }
+        self.unpublished > 0
+    }
+
+    /// Hands each worker whose busy flag changed since the last call to `publish`, and counts the set as published.
+    pub(crate) fn take_changes(&mut self, mut publish: impl FnMut(WorkerId, bool)) {
+        for id in self.touched.drain(..) {
+            let state = self.workers.get_mut(id).expect("workers leave between events only");
+            if state.published != state.busy {
+                state.published = state.busy;
+                publish(id, state.busy);
+            }
+        }
+        self.unpublished = 0;
+    }
+
+    /// Stores an update; it changes no verdict by itself.
+    ///
+    /// # Errors
+    /// A value out of its range; then nothing is stored.
+    pub fn post(&mut self, update: ThresholdUpdate) -> Result<PostOutcome, ThresholdError> {
+        update.validate()?;
+        let merged = self.thresholds.merged(update);
+        let changed = merged != self.thresholds;
+        if merged.active_decode_blocks_threshold != self.thresholds.active_decode_blocks_threshold {
+            self.decode_version += 1;
+        }
+        self.version += u32::from(changed);
+        self.thresholds = merged;
+        Ok(PostOutcome { changed, version: self.version, thresholds: merged })
+    }
+
+    /// The stored thresholds.
+    pub fn thresholds(&self) -> BusyThresholds {
+        self.thresholds
+    }
+
+    /// The thresholds of the last evaluation.
+    pub fn evaluated_thresholds(&self) -> BusyThresholds {
+        self.evaluated
+    }
+
+    /// Version of the stored thresholds: 0 at the start, one more with each update that changed a value.
+    pub fn thresholds_version(&self) -> u32 {
+        self.version
+    }
+
+    /// The version last noticed by an event; behind [`Self::thresholds_version`] while an update waits for one.
+    pub fn noticed_version(&self) -> u32 {
+        self.noticed_version
+    }
+
+    /// Version of the decode threshold alone, the one a [`Latch`](super::rank_load::Latch) remembers.
+    pub fn decode_version(&self) -> u32 {
+        self.decode_version
+    }
+
+    /// Whether the state of `worker` rests on the stored thresholds alone: they were noticed, and each of its ranks was
+    /// observed since the decode threshold last changed, has no latch, or was rebuilt. An unknown worker has no state.
+    pub fn is_current(&self, worker: WorkerId) -> bool {
+        self.noticed_version == self.version && self.outdated_ranks(worker).next().is_none()
+    }
+
+    /// The ranks of `worker` whose latch was last decided under an older decode threshold, ascending.
+    pub fn outdated_ranks(&self, worker: WorkerId) -> impl Iterator<Item = u32> {
+        let version = self.decode_version;
+        let ranks = self.workers.get(worker).map(|state| state.ranks.as_slice()).unwrap_or_default();
+        ranks.iter().filter(move |(_, load)| load.latch.is_some_and(|l| l.version != version)).map(|(rank, _)| *rank)
+    }
+
+    /// The workers it follows, ascending.
+    pub fn workers(&self) -> impl Iterator<Item = (WorkerId, &WorkerState)> {
+        self.workers.iter()
+    }
+
+    /// What it holds of `worker`, if it follows it.
+    #[inline]
+    pub fn worker(&self, worker: WorkerId) -> Option<&WorkerState> {
+        self.workers.get(worker)
+    }
+
+    /// The busy workers, ascending.
+    pub fn busy_workers(&self) -> impl Iterator<Item = WorkerId> {
+        self.workers.iter().filter(|(_, state)| state.busy).map(|(id, _)| id)
+    }
+
+    /// How many workers are busy.
+    pub fn busy_count(&self) -> usize {
+        self.busy
+    }
+
+    /// How many busy workers would not be busy, were `check` alone unset.
+    pub(crate) fn freed_count(&self, check: Check) -> u32 {
+        self.freed_by.get(check as usize).copied().unwrap_or(0)
+    }
+
+    /// Which signals it ever met.
+    pub fn signals_seen(&self) -> SignalsSeen {
+        self.signals
+    }
+
+    /// Appends every check that fires on `worker`, rank by rank.
+    pub fn firing(&self, worker: WorkerId, out: &mut Vec<FiringCheck>) {
+        let Some(state) = self.workers.get(worker) else { return };
+        let limits = state.limits(&self.evaluated);
+        for (rank, load) in &state.ranks {
+            firing_on_rank(worker, *rank, load, &limits, out);
+        }
+    }
+}
+
+/// Adds or takes one from the count of each check in `checks`.
+#[inline]
+fn count(counts: &mut [u32; 3], checks: Checks, up: bool) {
+    if checks.is_empty() {
+        return;
+    }
+    for check in Check::OF_MONITOR {
+        let one = u32::from(checks.contains(check));
+        let count = &mut counts[check as usize];
+        *count = if up { *count + one } else { *count - one };
+    }
+}
+
+impl SignalsSeen {
+    #[inline]
+    fn note(&mut self, report: &Observation, has_total: bool) {
+        let positive = |value: Option<u64>| value.is_some_and(|v| v > 0);
+        let (active, kv) = (positive(report.active_decode_blocks), positive(report.kv_used_blocks));
+        self.active_decode_blocks |= active;
+        self.kv_used_blocks |= kv;
+        self.active_prefill_tokens |= positive(report.active_prefill_tokens);
+        self.blocks_with_total |= has_total && (active || kv);
+    }
+}
+
+/// A check that fires on a rank, and what it rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FiringCheck {
+    /// The worker.
+    pub worker: WorkerId,
+    /// The rank.
+    pub rank: u32,
+    /// The check.
+    pub check: Check,
+    /// The signal that is over.
+    pub signal: Signal,
+    /// Its value, in blocks or tokens.
+    pub measured: u64,
+    /// What it exceeds, in blocks or tokens. For a latched decode signal the line of its own observation, which an
+    /// update since then has not moved.
+    pub limit: f64,
+    /// When the value was observed.
+    pub observed_at: SimTime,
+}
+
+fn firing_on_rank(worker: WorkerId, rank: u32, load: &RankLoad, limits: &RankLimits, out: &mut Vec<FiringCheck>) {
+    let mut push = |check, signal, seen: Option<super::rank_load::Seen>, limit| {
+        if let Some(seen) = seen {
+            out.push(FiringCheck { worker, rank, check, signal, measured: seen.value, limit, observed_at: seen.at });
+        }
+    };
+    let sources = [(Signal::ActiveDecodeBlocks, load.active_decode_blocks), (Signal::KvUsedBlocks, load.kv_used_blocks)];
+    for (signal, seen) in sources {
+        let over = match (&load.latch, limits.decode_line) {
+            (Some(latch), _) => {
+                let memory = if signal == Signal::KvUsedBlocks { latch.kv_used_blocks } else { latch.active_decode_blocks };
+                memory.over.then_some(memory.line)
+            }
+            (None, line) => line.filter(|&line| seen.is_some_and(|s| s.value as f64 > line)),
+        };
+        if let Some(line) = over {
+            push(Check::Decode, signal, seen, line);
+        }
+    }
+    for (check, limit) in [(Check::Prefill, limits.prefill), (Check::PrefillFraction, limits.prefill_fraction)] {
+        if let Some(limit) = limit.filter(|_| load.fired.contains(check)) {
+            push(check, Signal::ActivePrefillTokens, load.active_prefill_tokens, limit as f64);
+        }
+    }
+}
