@@ -168,8 +168,8 @@ pub trait Observer {
     /// A frontend takes a decision while a threshold update is pending.
     fn decision(&mut self, now: SimTime, frontend: u32) {}
 
-    /// At the end: an attempt with this tag is still in the system.
-    fn attempt_in_system(&mut self, tag: u16) {}
+    /// At the end: an attempt of a request with this tag and class is still in the system.
+    fn attempt_in_system(&mut self, tag: u16, class: u16) {}
 
     /// At the end: a request is still in the system or waiting to retry.
     fn request_unfinished(&mut self, request: &Request) {}

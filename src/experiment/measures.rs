@@ -47,7 +47,7 @@ impl AttemptCounts {
         match outcome {
             AttemptOutcome::Completed => self.completed += 1,
             AttemptOutcome::Refused { refusal, .. } => {
-                let reason = RefusalReason::OVERLOAD.iter().position(|&r| r == refusal.reason);
+                let reason = RefusalReason::ALL.iter().take(3).position(|&r| r == refusal.reason);
                 self.refused[reason.expect("a refusal has an overload reason")] += 1;
             }
             AttemptOutcome::Unavailable { .. } => self.unavailable += 1,

@@ -65,6 +65,8 @@ pub struct RunResult {
     pub updates: Vec<UpdateResult>,
     /// The run over time, thinned to a bounded number of points.
     pub series: ThinnedSeries<Point>,
+    /// What became of the rows of the trace, if one was replayed.
+    pub trace: Option<crate::workload::trace::TraceReport>,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }

@@ -39,7 +39,7 @@ use crate::workload::error::WorkloadError;
 use crate::workload::source::RequestSpec;
 use crate::workload::spans::SpanSampler;
 use fleet::View;
-use source::{Bounds, Source};
+use source::Source;
 use updates::Updates;
 
 /// What to simulate.
@@ -164,8 +164,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             .then(|| Telemetry::new(setup.telemetry, rank_names.len(), setup.frontend.frontends, streams))
             .transpose()?;
         let think = setup.clients.closed_loop.as_ref().map(|c| SpanSampler::new(&c.think_time)).transpose()?;
-        let bounds = Bounds { horizon: setup.horizon, requests: setup.requests };
-        let source = Source::open(&setup, bounds)?;
+        let source = Source::open(&setup)?;
         let mut simulation = Self {
             observer,
             now: SimTime::ZERO,
@@ -263,7 +262,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 self.head = self.source.next_arrival()?;
             } else {
                 let event = self.queue.pop().expect("an event is due").event;
-                self.handle(event)?;
+                self.handle(event);
             }
         };
         self.finish();
@@ -271,7 +270,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
     }
 
     fn is_drained(&self) -> bool {
-        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.has_more(self.arrived)
+        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.users_go_on()
     }
 
     /// What is looked at now and then only: bounds, progress, a wish to stop.
@@ -288,7 +287,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         (inside > self.setup.max_requests_in_system).then_some(Ended::MaxRequestsInSystem)
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), WorkloadError> {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::StepEnd { group, stamp } => self.step_end(group, stamp),
             Event::ServiceEnd { attempt, stamp } => self.service_end(attempt, stamp),
@@ -302,7 +301,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             }
             Event::GiveUp { attempt, stamp, first_token } => self.give_up(attempt, stamp, first_token),
             Event::NextOfUser => {
-                if let Some(spec) = self.source.next_of_user(self.now)? {
+                if let Some(spec) = self.source.next_of_user(self.now) {
                     self.arrive(&spec);
                 }
             }
@@ -313,7 +312,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 self.schedule_sample();
             }
         }
-        Ok(())
     }
 
     fn schedule_sample(&mut self) {
@@ -346,9 +344,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 observer.update_never(post, frontend, worker, silent);
             });
         }
-        let open = self.attempts.iter().filter(|(_, a)| a.is_wanted()).map(|(_, a)| a.tag);
         let (requests, observer) = (&self.requests, &mut self.observer);
-        open.for_each(|tag| observer.attempt_in_system(tag));
+        let open = self.attempts.iter().filter(|(_, a)| a.is_wanted());
+        open.for_each(|(_, a)| observer.attempt_in_system(a.tag, a.class));
         requests.iter().for_each(|(_, r)| observer.request_unfinished(r));
     }
 

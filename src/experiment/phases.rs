@@ -1,0 +1,67 @@
+//! Where a run is cut into phases: at its warm-up and its scheduled changes.
+
+use crate::cluster::config::EventAction;
+use crate::scenario::Scenario;
+use crate::units::{SimTime, Span};
+use crate::workload::config::ArrivalProcess;
+
+/// Phases at most: a scenario with more changes than this is measured as a whole.
+const MOST_PHASES: usize = 64;
+
+/// The start and name of each phase, in order; the first starts at 0, and is the warm-up if there is one.
+pub fn boundaries(scenario: &Scenario, warmup: Span) -> Vec<(SimTime, String)> {
+    let mut changes: Vec<(SimTime, String)> = match &scenario.phases {
+        Some(instants) => instants.iter().map(|at| (*at, format!("from {at}"))).collect(),
+        None => scheduled_changes(scenario),
+    };
+    let cut = SimTime::ZERO.saturating_add(warmup);
+    let end = scenario.horizon.unwrap_or(SimTime::NEVER);
+    changes.retain(|(at, _)| *at > cut && *at < end);
+    changes.sort_by_key(|(at, _)| *at);
+    changes.dedup_by(|later, earlier| {
+        let same = later.0 == earlier.0;
+        if same && !earlier.1.contains(&later.1) {
+            earlier.1 = format!("{}, {}", earlier.1, later.1);
+        }
+        same
+    });
+    if changes.len() >= MOST_PHASES {
+        changes.clear();
+    }
+    if warmup.is_zero() {
+        changes.insert(0, (SimTime::ZERO, "start".to_owned()));
+    } else {
+        changes.insert(0, (cut, "after warm-up".to_owned()));
+        changes.insert(0, (SimTime::ZERO, "warm-up".to_owned()));
+    }
+    changes
+}
+
+/// Changes of rate and the events that do not repeat and change more than a load.
+fn scheduled_changes(scenario: &Scenario) -> Vec<(SimTime, String)> {
+    let mut changes = Vec::new();
+    for stream in &scenario.workload.streams {
+        let rate = match &stream.arrivals {
+            Some(
+                ArrivalProcess::Poisson { rate }
+                | ArrivalProcess::Constant { rate }
+                | ArrivalProcess::Gamma { rate, .. }
+                | ArrivalProcess::Weibull { rate, .. },
+            ) => rate,
+            Some(ArrivalProcess::OnOff { .. }) | None => continue,
+        };
+        changes.extend(rate.0.iter().map(|piece| (piece.at, format!("{}/s", piece.rate))));
+    }
+    for event in scenario.events.iter().filter(|event| event.every.is_none()) {
+        let name = match &event.action {
+            EventAction::PostBusyThreshold(_) => "threshold post".to_owned(),
+            EventAction::WorkerLeave { worker } => format!("worker {worker} leaves"),
+            EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
+            EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
+            EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
+            EventAction::Load(_) | EventAction::SchedulerLoad(_) => continue,
+        };
+        changes.push((event.at, name));
+    }
+    changes
+}

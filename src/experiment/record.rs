@@ -1,0 +1,562 @@
+//! Measures a run while it happens, in memory that does not grow with it.
+
+use super::measures::{Latencies, Measures};
+use super::result::{
+    ClassResult, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateResult, WorkerPoint, WorkerResult,
+};
+use crate::cluster::observer::{
+    AttemptOutcome, FleetSample, GateState, Observer, PostAnswer, RequestOutcome, UpdateStage,
+};
+use crate::cluster::request::{Attempt, Request};
+use crate::cluster::worker::Worker;
+use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate};
+use crate::scenario::{Scenario, SloConfig};
+use crate::stats::{Merge, Quantiles, ThinnedSeries, TimeWeighted, Window};
+use crate::units::{SimTime, Span};
+
+/// Where the streamed parts of a result go.
+pub trait Sink {
+    /// An attempt ended.
+    fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome);
+
+    /// An interval of the time series ended at `now`.
+    fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample);
+}
+
+/// Streams nothing.
+impl Sink for () {
+    fn attempt(&mut self, _: SimTime, _: &Attempt, _: &Request, _: &AttemptOutcome) {}
+    fn interval(&mut self, _: SimTime, _: SimTime, _: &Point, _: &FleetSample) {}
+}
+
+/// Fleets up to this size are kept worker by worker, and rank by rank, in the series.
+const WORKERS_IN_SERIES: usize = 64;
+const RANKS_IN_SERIES: usize = 128;
+/// Half the points a series keeps.
+const HALF_SERIES: usize = 300;
+
+/// A stretch of the run between two boundaries.
+#[derive(Debug)]
+struct Phase {
+    name: String,
+    start: SimTime,
+    measures: Measures,
+}
+
+/// A worker's gate over time.
+#[derive(Debug)]
+struct Gate {
+    state: GateState,
+    limit: Option<u32>,
+    room: u32,
+    slots: TimeWeighted,
+    waiting: TimeWeighted,
+    gauge: TimeWeighted,
+    full: TimeWeighted,
+    completed: u64,
+    rejected: u64,
+    excluded_samples: (u64, u64),
+}
+
+/// The gates of the fleet over time.
+#[derive(Debug)]
+struct Fleet {
+    slots: TimeWeighted,
+    waiting: TimeWeighted,
+    gauge: TimeWeighted,
+    full: TimeWeighted,
+    inside: TimeWeighted,
+}
+
+/// The observer that measures a run.
+#[derive(Debug)]
+pub struct Recorder<'a, S> {
+    scenario: &'a Scenario,
+    sink: S,
+    slo: SloConfig,
+    retries: bool,
+    /// Boundaries still ahead, the next one last.
+    boundaries: Vec<(SimTime, String)>,
+    next_boundary: SimTime,
+    /// Whether the first phase is a warm-up, cut from the statistics.
+    warm: bool,
+    phases: Vec<Phase>,
+    /// Whether classes are told apart.
+    by_class: bool,
+    classes: Vec<Measures>,
+    fleet: Fleet,
+    gates: Vec<Gate>,
+    ranks: Vec<RankResult>,
+    updates: Vec<UpdateResult>,
+    /// The update that is on its way at each frontend.
+    under_way: Vec<Option<usize>>,
+    series: ThinnedSeries<Point>,
+    /// The interval of the series that is open.
+    open: Option<Point>,
+    /// Counts since the last sample.
+    counts: Point,
+    sampled: SimTime,
+}
+
+impl Gate {
+    fn new(limit: Option<u32>, room: u32) -> Self {
+        let start = SimTime::ZERO;
+        let slots = TimeWeighted::new(start, 0);
+        Self {
+            state: GateState::default(),
+            limit,
+            room,
+            slots: limit.map_or(slots.clone(), |n| slots.with_limit(u64::from(n))),
+            waiting: TimeWeighted::new(start, 0).with_limit(u64::from(room)),
+            gauge: TimeWeighted::new(start, 0),
+            full: TimeWeighted::new(start, 0),
+            completed: 0,
+            rejected: 0,
+            excluded_samples: (0, 0),
+        }
+    }
+
+    fn is_full(&self, state: &GateState) -> bool {
+        self.limit.is_some_and(|n| state.in_engine >= n && state.waiting >= self.room)
+    }
+
+    fn cut(&mut self, now: SimTime) {
+        for window in [&mut self.slots, &mut self.waiting, &mut self.gauge, &mut self.full] {
+            window.cut(now);
+        }
+        (self.completed, self.rejected, self.excluded_samples) = (0, 0, (0, 0));
+    }
+}
+
+impl Fleet {
+    fn new() -> Self {
+        let zero = || TimeWeighted::new(SimTime::ZERO, 0);
+        Self { slots: zero(), waiting: zero(), gauge: zero(), full: zero(), inside: zero() }
+    }
+
+    /// A worker's gate went from `old` to `new`; `full` says which of the two was full.
+    fn moved(&mut self, now: SimTime, old: &GateState, new: &GateState, full: [bool; 2]) {
+        let shift = |series: &mut TimeWeighted, old: u64, new: u64| series.set(now, series.value() + new - old);
+        shift(&mut self.slots, old.in_engine.into(), new.in_engine.into());
+        shift(&mut self.waiting, old.waiting.into(), new.waiting.into());
+        shift(&mut self.gauge, old.gauge.into(), new.gauge.into());
+        shift(&mut self.full, full[0].into(), full[1].into());
+        let inside = |state: &GateState| u64::from(state.in_engine) + u64::from(state.waiting);
+        shift(&mut self.inside, inside(old), inside(new));
+    }
+}
+
+impl<'a, S: Sink> Recorder<'a, S> {
+    /// A recorder for a run of `scenario`, with points of `interval` to begin with.
+    pub fn new(scenario: &'a Scenario, warmup: Span, interval: Span, sink: S) -> Self {
+        let mut boundaries = super::phases::boundaries(scenario, warmup);
+        let (start, first) = boundaries.remove(0);
+        boundaries.reverse();
+        let fleet = &scenario.fleet;
+        let types = fleet.types.iter().flat_map(|t| std::iter::repeat_n(t, t.count() as usize));
+        let rank_of = |worker: u32, rank: u32, total: Option<u64>| RankResult {
+            worker,
+            rank,
+            kv_total_blocks: total,
+            ..RankResult::default()
+        };
+        let ranks = types.clone().zip(Worker::FIRST_ID..).flat_map(|(t, id)| {
+            (0..t.data_parallel_size).map(move |rank| rank_of(id, rank, t.kv_total_blocks))
+        });
+        Self {
+            scenario,
+            sink,
+            slo: scenario.slo,
+            retries: scenario.clients.retry.is_some(),
+            next_boundary: boundaries.last().map_or(SimTime::NEVER, |(at, _)| *at),
+            boundaries,
+            warm: !warmup.is_zero(),
+            phases: vec![Phase { name: first, start, measures: Measures::default() }],
+            by_class: has_classes(scenario),
+            classes: Vec::new(),
+            fleet: Fleet::new(),
+            ranks: ranks.collect(),
+            gates: types.map(|t| Gate::new(t.engine_request_limit, t.request_queue_limit)).collect(),
+            updates: Vec::new(),
+            under_way: vec![None; scenario.frontend.frontends as usize],
+            series: ThinnedSeries::new(SimTime::ZERO, interval, HALF_SERIES),
+            open: None,
+            counts: Point::default(),
+            sampled: SimTime::ZERO,
+        }
+    }
+
+    /// Begins the phases whose time has come.
+    #[inline]
+    fn enter(&mut self, now: SimTime) {
+        while now >= self.next_boundary {
+            self.next_phase();
+        }
+    }
+
+    #[cold]
+    fn next_phase(&mut self) {
+        let (at, name) = self.boundaries.pop().expect("a boundary is ahead");
+        self.close_phase(at);
+        if self.warm && self.phases.len() == 1 {
+            self.gates.iter_mut().for_each(|gate| gate.cut(at));
+            for rank in &mut self.ranks {
+                (rank.kv_used_blocks, rank.running, rank.waiting) = Default::default();
+            }
+        }
+        self.phases.push(Phase { name, start: at, measures: Measures::default() });
+        self.next_boundary = self.boundaries.last().map_or(SimTime::NEVER, |(at, _)| *at);
+    }
+
+    /// Writes down what belongs to the time of the current phase, which ends at `at`.
+    fn close_phase(&mut self, at: SimTime) {
+        let phase = self.phases.last_mut().expect("there is always a phase");
+        phase.measures.span = at.since(phase.start);
+        let occupancy = &mut phase.measures.occupancy;
+        let (fleet, cut) = (&mut self.fleet, |series: &mut TimeWeighted| series.cut(at));
+        occupancy.slots = cut(&mut fleet.slots);
+        occupancy.waiting = cut(&mut fleet.waiting);
+        occupancy.gauge = cut(&mut fleet.gauge);
+        occupancy.full_workers = cut(&mut fleet.full);
+        occupancy.in_workers = cut(&mut fleet.inside);
+    }
+
+    /// What is measured of a request: in the phase in which it arrived and, where there are several, in its class.
+    #[inline]
+    fn each(&mut self, tag: u16, class: u16, count: impl Fn(&mut Measures)) {
+        count(&mut self.phases[usize::from(tag)].measures);
+        if self.by_class && !(self.warm && tag == 0) {
+            let class = usize::from(class);
+            if class >= self.classes.len() {
+                self.classes.resize_with(class + 1, Measures::default);
+            }
+            count(&mut self.classes[class]);
+        }
+    }
+
+    /// A completed request: its latencies from `start` on.
+    #[inline]
+    fn latencies(into: &mut Latencies, now: SimTime, start: SimTime, attempt: &Attempt) {
+        let first = attempt.first_token.unwrap_or(now);
+        into.ttft.record(first.since(start).as_nanos());
+        into.e2e.record(now.since(start).as_nanos());
+        into.queue_wait.record(attempt.slot.unwrap_or(now).since(start).as_nanos());
+        if let Some(tpot) = time_per_output_token(now, attempt) {
+            into.tpot.record(tpot.as_nanos());
+        }
+    }
+
+    /// Fills the point of the interval that ends now from what was counted and what the sample sees.
+    fn point(&self, fleet: &FleetSample) -> Point {
+        let mut point = self.counts.clone();
+        point.unfinished = fleet.unfinished;
+        point.thresholds = fleet.thresholds;
+        for worker in &fleet.workers {
+            let out = u32::from(!worker.present || worker.down || !worker.excluded.is_empty());
+            point.present += u32::from(worker.present);
+            point.excluded[0] += u32::from(worker.present && !worker.excluded.is_empty());
+            point.slots[0] += u64::from(worker.gate.in_engine);
+            point.waiting[0] += u64::from(worker.gate.waiting);
+            point.gauge += u64::from(worker.gate.gauge);
+            if fleet.workers.len() <= WORKERS_IN_SERIES {
+                point.workers.push(WorkerPoint {
+                    slots: [worker.gate.in_engine; 2],
+                    waiting: [worker.gate.waiting; 2],
+                    excluded: worker.excluded,
+                    out: [out, 1],
+                    absent: !worker.present || worker.down,
+                });
+            }
+        }
+        point.excluded[1] = point.excluded[0];
+        point.slots[1] = point.slots[1].max(point.slots[0]);
+        point.waiting[1] = point.waiting[1].max(point.waiting[0]);
+        for rank in &fleet.ranks {
+            point.running += u64::from(rank.running);
+            point.engine_waiting += u64::from(rank.waiting);
+            if fleet.ranks.len() <= RANKS_IN_SERIES {
+                point.ranks.push(RankPoint {
+                    kv_used_blocks: rank.kv_used_blocks,
+                    running: rank.running,
+                    waiting: rank.waiting,
+                    observed_blocks: rank.observed_blocks,
+                    observed_prefill_tokens: rank.observed_prefill_tokens,
+                });
+            }
+        }
+        point
+    }
+
+    /// What the samples say of single workers and ranks.
+    fn sample_parts(&mut self, fleet: &FleetSample) {
+        for (gate, worker) in self.gates.iter_mut().zip(&fleet.workers) {
+            gate.excluded_samples.0 += u64::from(!worker.excluded.is_empty());
+            gate.excluded_samples.1 += 1;
+        }
+        for (rank, sample) in self.ranks.iter_mut().zip(&fleet.ranks) {
+            rank.kv_used_blocks.record(sample.kv_used_blocks);
+            rank.running.record(u64::from(sample.running));
+            rank.waiting.record(u64::from(sample.waiting));
+            rank.preemptions = sample.preemptions;
+        }
+    }
+
+    /// Everything found out by a run that ended at `now`.
+    pub fn finish(mut self, now: SimTime, end: RunEnd, class_names: &[String]) -> (RunResult, S) {
+        self.enter(now);
+        self.close_phase(now);
+        if let Some(point) = self.open.take() {
+            self.series.finish(point, now);
+        }
+        let ends: Vec<SimTime> = self.phases.iter().skip(1).map(|p| p.start).chain([now]).collect();
+        let mut phases: Vec<PhaseResult> = self
+            .phases
+            .into_iter()
+            .zip(ends)
+            .map(|(p, end)| PhaseResult { name: p.name, start: p.start, end, measures: p.measures })
+            .collect();
+        let merged = |phases: &[PhaseResult]| {
+            let mut all = Measures::default();
+            phases.iter().for_each(|p| all.merge(&p.measures));
+            all
+        };
+        let whole = merged(&phases);
+        // A run that ends within its warm-up has nothing else to show.
+        if self.warm && phases.len() > 1 {
+            phases.remove(0);
+        }
+        let total = merged(&phases);
+        let measured_from = phases[0].start;
+        let span = now.since(measured_from);
+        let classes = self.classes.into_iter().enumerate().map(|(i, measures)| ClassResult {
+            name: class_names.get(i).cloned().unwrap_or_default(),
+            measures: Measures { span, ..measures },
+        });
+        let types = self.scenario.fleet.types.iter().flat_map(|t| std::iter::repeat_n(t, t.count() as usize));
+        let workers = self.gates.into_iter().zip(types).zip(Worker::FIRST_ID..).map(|((mut gate, t), worker)| WorkerResult {
+            worker,
+            kind: t.name.clone(),
+            data_parallel_size: t.data_parallel_size,
+            engine_request_limit: t.engine_request_limit,
+            request_queue_limit: t.request_queue_limit,
+            completed: gate.completed,
+            rejected: gate.rejected,
+            slots: gate.slots.cut(now),
+            waiting: gate.waiting.cut(now),
+            gauge: gate.gauge.cut(now),
+            full: gate.full.cut(now),
+            excluded_samples: gate.excluded_samples,
+        });
+        let result = RunResult {
+            end,
+            ended_at: now,
+            measured_from,
+            whole,
+            total,
+            classes: classes.collect(),
+            workers: workers.collect(),
+            ranks: self.ranks,
+            updates: self.updates,
+            series: self.series,
+            phases,
+            trace: None,
+            warnings: Vec::new(),
+        };
+        (result, self.sink)
+    }
+}
+
+/// Whether the requests of a scenario are of more than one class.
+fn has_classes(scenario: &Scenario) -> bool {
+    let workload = &scenario.workload;
+    let streams = workload.streams.iter().map(|s| s.class.as_str());
+    let listed = workload.requests.iter().map(|r| r.class.as_str());
+    let mut names: Vec<&str> = streams.chain(listed).chain(workload.trace.iter().map(|t| t.class.as_str())).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.len() > 1 || workload.trace.as_ref().is_some_and(|t| t.options.class_column.is_some())
+}
+
+/// Mean time per output token after the first; `None` for an answer of one token.
+fn time_per_output_token(now: SimTime, attempt: &Attempt) -> Option<Span> {
+    let tokens = u64::from(attempt.produced + attempt.output_tokens);
+    let first = attempt.first_token?;
+    (tokens > 1).then(|| Span::from_nanos(now.since(first).as_nanos() / (tokens - 1)))
+}
+
+fn count_decisive(measures: &mut Measures, refusal: &Refusal) {
+    let decisive = &mut measures.decisive;
+    if refusal.reason == RefusalReason::WorkerAtCapacity {
+        decisive.worker_gate += 1;
+    } else if refusal.is_joint() {
+        decisive.joint += 1;
+    } else {
+        decisive.decode += u64::from(refusal.freed_by.contains(Check::Decode));
+        decisive.prefill += u64::from(refusal.freed_by.contains(Check::Prefill));
+        decisive.prefill_fraction += u64::from(refusal.freed_by.contains(Check::PrefillFraction));
+        decisive.lease += u64::from(refusal.freed_by.contains(Check::Lease));
+    }
+}
+
+impl<S: Sink> Observer for Recorder<'_, S> {
+    fn offered(&mut self, now: SimTime, request: &Request) -> u16 {
+        self.enter(now);
+        let tag = (self.phases.len() - 1) as u16;
+        self.each(tag, request.class, |m| m.requests.offered += 1);
+        self.counts.offered += 1;
+        tag
+    }
+
+    fn attempt_started(&mut self, _now: SimTime, request: &Request) {
+        self.each(request.tag, request.class, |m| m.attempts.started += 1);
+        self.counts.attempts += 1;
+    }
+
+    fn worker_rejected(&mut self, now: SimTime, worker: u32) {
+        self.enter(now);
+        self.gates[Worker::index(worker)].rejected += 1;
+        self.phases.last_mut().expect("there is always a phase").measures.worker_rejections += 1;
+    }
+
+    fn gate_changed(&mut self, now: SimTime, worker: u32, state: GateState) {
+        self.enter(now);
+        let gate = &mut self.gates[Worker::index(worker)];
+        let old = std::mem::replace(&mut gate.state, state);
+        let full = [gate.is_full(&old), gate.is_full(&state)];
+        gate.slots.set(now, state.in_engine.into());
+        gate.waiting.set(now, state.waiting.into());
+        gate.gauge.set(now, state.gauge.into());
+        gate.full.set(now, full[1].into());
+        self.fleet.moved(now, &old, &state, full);
+        self.counts.slots[1] = self.counts.slots[1].max(self.fleet.slots.value());
+        self.counts.waiting[1] = self.counts.waiting[1].max(self.fleet.waiting.value());
+    }
+
+    fn attempt_ended(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
+        self.enter(now);
+        match outcome {
+            AttemptOutcome::Completed => {
+                self.counts.completed += 1;
+                let worker = attempt.worker.expect("it was served");
+                self.gates[Worker::index(worker)].completed += 1;
+            }
+            AttemptOutcome::Refused { refusal, .. } => {
+                self.counts.refused[refusal.reason as usize] += 1;
+            }
+            AttemptOutcome::Unavailable { .. } => self.counts.unavailable += 1,
+            AttemptOutcome::Failed | AttemptOutcome::Cancelled | AttemptOutcome::Unservable => self.counts.other += 1,
+        }
+        let retries = self.retries;
+        self.each(attempt.tag, attempt.class, |m| {
+            m.attempts.count(outcome);
+            match outcome {
+                AttemptOutcome::Refused { refusal, .. } => count_decisive(m, refusal),
+                AttemptOutcome::Completed if retries => {
+                    Self::latencies(m.attempt_latencies.get_or_insert_default(), now, attempt.start, attempt);
+                }
+                _ => {}
+            }
+        });
+        self.sink.attempt(now, attempt, request, outcome);
+    }
+
+    fn request_ended(&mut self, now: SimTime, request: &Request, last: &Attempt, outcome: RequestOutcome) {
+        let slo = self.slo;
+        let within = |limit: Option<Span>, value: Option<Span>| limit.is_none_or(|l| value.is_none_or(|v| v <= l));
+        let completed = outcome == RequestOutcome::Completed;
+        let ttft = completed && within(slo.ttft, last.first_token.map(|f| f.since(request.arrival)));
+        let tpot = completed && within(slo.tpot, time_per_output_token(now, last));
+        let e2e = completed && within(slo.e2e, Some(now.since(request.arrival)));
+        let good = ttft && tpot && e2e;
+        self.each(request.tag, request.class, |m| {
+            m.requests.count(outcome);
+            if completed {
+                Self::latencies(&mut m.latencies, now, request.arrival, last);
+                m.tokens.input += u64::from(request.input_tokens);
+                m.tokens.output += u64::from(request.output_tokens);
+            }
+            m.slo.met += u64::from(good);
+            m.slo.ttft += u64::from(ttft);
+            m.slo.tpot += u64::from(tpot);
+            m.slo.e2e += u64::from(e2e);
+        });
+        self.counts.good += u64::from(good);
+    }
+
+    fn wasted(&mut self, _now: SimTime, attempt: &Attempt, generated: u32) {
+        let prompt = if attempt.first_token.is_some() { attempt.input_tokens } else { 0 };
+        let tokens = u64::from(prompt) + u64::from(generated);
+        self.each(attempt.tag, attempt.class, |m| m.tokens.wasted += tokens);
+    }
+
+    fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {
+        if answer == PostAnswer::Changed {
+            self.under_way[frontend as usize] = Some(self.updates.len());
+        }
+        self.updates.push(UpdateResult {
+            post,
+            frontend,
+            at: now,
+            update: *update,
+            answer,
+            noticed: None,
+            workers: Vec::new(),
+            all: None,
+            superseded: None,
+            silent: Vec::new(),
+            decisions: [0, 0],
+        });
+    }
+
+    fn update_stage(&mut self, now: SimTime, post: u32, frontend: u32, stage: UpdateStage) {
+        let found = self.updates.iter_mut().rev().find(|u| u.post == post && u.frontend == frontend);
+        let update = found.expect("a stage follows its post");
+        match stage {
+            UpdateStage::Noticed => update.noticed = Some(now),
+            UpdateStage::Worker { worker } => update.workers.push((worker, now)),
+            UpdateStage::All => update.all = Some(now),
+            UpdateStage::Superseded => update.superseded = Some(now),
+        }
+    }
+
+    fn update_never(&mut self, post: u32, frontend: u32, worker: u32, silent: Vec<u32>) {
+        let found = self.updates.iter_mut().rev().find(|u| u.post == post && u.frontend == frontend);
+        found.expect("a stage follows its post").silent.push((worker, silent));
+    }
+
+    fn decision(&mut self, _now: SimTime, frontend: u32) {
+        if let Some(index) = self.under_way[frontend as usize] {
+            let update = &mut self.updates[index];
+            update.decisions[usize::from(update.noticed.is_some())] += 1;
+        }
+    }
+
+    fn attempt_in_system(&mut self, tag: u16, class: u16) {
+        self.each(tag, class, |m| m.attempts.in_system += 1);
+    }
+
+    fn request_unfinished(&mut self, request: &Request) {
+        self.each(request.tag, request.class, |m| m.requests.unfinished += 1);
+    }
+
+    fn sample(&mut self, now: SimTime, fleet: &FleetSample) {
+        self.enter(now);
+        if now == self.sampled && now > SimTime::ZERO {
+            return; // the run ended at a sample
+        }
+        let point = self.point(fleet);
+        self.sink.interval(self.sampled, now, &point, fleet);
+        self.sample_parts(fleet);
+        match &mut self.open {
+            Some(open) => open.merge(&point),
+            open @ None => *open = Some(point),
+        }
+        if now >= self.series.next_boundary() {
+            self.series.push(self.open.take().expect("just filled"));
+        }
+        self.counts = Point::default();
+        self.counts.slots[1] = self.fleet.slots.value();
+        self.counts.waiting[1] = self.fleet.waiting.value();
+        self.sampled = now;
+    }
+}
