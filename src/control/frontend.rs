@@ -95,9 +95,11 @@ impl FrontendControl {
 
     /// Discovery changed: the registered workers are now exactly these. Reported-down ones among them return.
     pub fn discover(&mut self, now: SimTime, workers: &[WorkerId]) {
-        self.shedding.discover(now, workers);
         let workers = ascending(workers);
-        self.declared.retain(|(id, _)| workers.binary_search(id).is_ok());
+        // What was declared ahead of discovery waits for it; a worker that left takes its declaration along.
+        let router = self.shedding.router();
+        self.declared.retain(|(id, _)| workers.binary_search(id).is_ok() || !router.is_discovered(*id));
+        self.shedding.discover(now, &workers);
         self.refresh_ranks();
     }
 
@@ -158,12 +160,7 @@ impl FrontendControl {
     /// # Errors
     /// The refusal, if there is no worker for it.
     #[inline]
-    pub fn route(
-        &mut self,
-        now: SimTime,
-        request: &RouteRequest<'_>,
-        choose: &mut impl Choose,
-    ) -> Result<Destination, Refusal> {
+    pub fn route(&mut self, now: SimTime, request: &RouteRequest<'_>, choose: &mut impl Choose) -> Result<Destination, Refusal> {
         self.advance(now);
         let destination = self.decide(now, &self.shedding, request, choose)?;
         if request.pinned.is_none() {
@@ -177,12 +174,7 @@ impl FrontendControl {
     ///
     /// # Errors
     /// The refusal.
-    pub fn probe(
-        &mut self,
-        now: SimTime,
-        request: &RouteRequest<'_>,
-        choose: &mut impl Choose,
-    ) -> Result<Destination, Refusal> {
+    pub fn probe(&mut self, now: SimTime, request: &RouteRequest<'_>, choose: &mut impl Choose) -> Result<Destination, Refusal> {
         self.advance(now);
         self.decide(now, &self.shedding, request, choose)
     }

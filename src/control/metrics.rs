@@ -75,12 +75,7 @@ const fn metric(
     Metric { name, kind, unit, help, labels }
 }
 
-const fn histogram(
-    name: &'static str,
-    unit: &'static str,
-    (min, max, count): (f64, f64, usize),
-    help: &'static str,
-) -> Metric {
+const fn histogram(name: &'static str, unit: &'static str, (min, max, count): (f64, f64, usize), help: &'static str) -> Metric {
     metric(MetricKind::Histogram(LogBounds { min, max, count }), name, unit, MODEL, help)
 }
 

@@ -60,6 +60,8 @@ pub struct SchedulerLoad {
 /// What the monitor holds of one worker.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerState {
+    /// Routable. A worker that is not may have left its configuration here already, and nothing else.
+    known: bool,
     config: Option<RuntimeConfig>,
     /// Ranks observed so far, ascending; only declared ones once a configuration is known.
     ranks: Vec<(u32, RankLoad)>,
@@ -191,15 +193,16 @@ impl WorkerMonitor {
     pub(crate) fn set_workers(&mut self, routable: &[WorkerId]) {
         let (busy, freed_by) = (&mut self.busy, &mut self.freed_by);
         self.workers.retain(|id, state| {
-            let stays = routable.binary_search(&id).is_ok();
-            if !stays && state.busy {
+            // A configuration that came before its worker waits for it; one whose worker left is gone with it.
+            let leaves = state.known && routable.binary_search(&id).is_err();
+            if leaves && state.busy {
                 *busy -= 1;
                 count(freed_by, state.freed_by, false);
             }
-            stays
+            !leaves
         });
         for &id in routable {
-            self.workers.entry(id, WorkerState::default);
+            self.workers.entry(id, WorkerState::default).known = true;
         }
     }
 
@@ -207,6 +210,11 @@ impl WorkerMonitor {
     pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> bool {
         let noticed = self.take_notice();
         let (thresholds, version) = (self.thresholds, self.decode_version);
+        let listed = |id: WorkerId| configs.binary_search_by_key(&id, |(w, _)| *w).is_ok();
+        self.workers.retain(|id, state| state.known || listed(id));
+        for &(id, _) in configs {
+            self.workers.entry(id, WorkerState::default);
+        }
         for (id, state) in self.workers.iter_mut() {
             match configs.binary_search_by_key(&id, |(w, _)| *w) {
                 Ok(at) => {
@@ -230,7 +238,7 @@ impl WorkerMonitor {
     #[inline]
     pub(crate) fn observe(&mut self, now: SimTime, worker: WorkerId, rank: u32, report: &Observation) -> bool {
         let (thresholds, version) = (self.thresholds, self.decode_version);
-        let Some(state) = self.workers.get_mut(worker) else { return false };
+        let Some(state) = self.workers.get_mut(worker).filter(|state| state.known) else { return false };
         let limits = state.limits(&thresholds);
         let has_total = state.config.is_some_and(|c| c.kv_total_blocks.is_some_and(|total| total > 0));
         let Some(load) = state.rank_mut(rank) else { return false };
@@ -370,15 +378,15 @@ impl WorkerMonitor {
         ranks.iter().filter(move |(_, load)| load.latch.is_some_and(|l| l.version != version)).map(|(rank, _)| *rank)
     }
 
-    /// The workers it follows, ascending.
+    /// The workers it follows, ascending: the routable ones.
     pub fn workers(&self) -> impl Iterator<Item = (WorkerId, &WorkerState)> {
-        self.workers.iter()
+        self.workers.iter().filter(|(_, state)| state.known)
     }
 
     /// What it holds of `worker`, if it follows it.
     #[inline]
     pub fn worker(&self, worker: WorkerId) -> Option<&WorkerState> {
-        self.workers.get(worker)
+        self.workers.get(worker).filter(|state| state.known)
     }
 
     /// The busy workers, ascending.

@@ -33,6 +33,15 @@ pub struct Pickers {
 }
 
 impl Pickers {
+    /// Pickers that have these requests in flight already; the last figure of a worker counts.
+    pub fn with_in_flight(loads: impl IntoIterator<Item = (WorkerId, u32)>) -> Self {
+        let mut pickers = Self::default();
+        for (worker, load) in loads {
+            *pickers.in_flight.entry(worker, || 0) = load;
+        }
+        pickers
+    }
+
     /// A request went to `worker`.
     #[inline]
     pub fn start(&mut self, worker: WorkerId) {
@@ -116,7 +125,7 @@ pub(crate) mod tests {
         fn below(&mut self, n: u64) -> u64 {
             // A full-period generator (Knuth's MMIX constants); the high bits are even enough for sets.
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (u128::from(self.0) * u128::from(n) >> 64) as u64
+            ((u128::from(self.0) * u128::from(n)) >> 64) as u64
         }
     }
 

@@ -59,8 +59,7 @@ impl TrackingOptions {
     pub fn cost(&self, active_prefill_tokens: u64, active_decode_blocks: u64, isl: u64) -> f64 {
         let prefill =
             if self.prefill_tokens { active_prefill_tokens.saturating_add(isl) as f64 / self.block_size as f64 } else { 0.0 };
-        let blocks =
-            if self.active_blocks { active_decode_blocks.saturating_add(isl / self.block_size) as f64 } else { 0.0 };
+        let blocks = if self.active_blocks { active_decode_blocks.saturating_add(isl / self.block_size) as f64 } else { 0.0 };
         prefill + blocks
     }
 

@@ -1,0 +1,4 @@
+//! Integration tests, one crate: they see what a user of the library sees.
+
+mod architecture;
+mod conformance;
