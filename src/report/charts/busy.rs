@@ -13,7 +13,7 @@ use super::timeline::{LEFT, RIGHT, Timeline};
 /// Most rows.
 const ROWS: usize = 64;
 /// Most cells (rows times columns of time), which bounds the size of the file.
-const CELLS: usize = 24_000;
+const CELLS: usize = 14_000;
 /// States from the bottom of a row upwards, with ink and name. Neighbours differ in lightness.
 const STATES: [(BusyState, Ink, &str); 5] = [
     (BusyState::Decode, Ink::Fill(0), "busy by decode blocks"),
@@ -42,6 +42,7 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
         STATES.iter().filter(|(state, ..)| seen(*state)).map(|(state, ink, name)| (key(*state, *ink), (*name).to_owned())),
     );
     page.caption("workers, by what keeps requests from them", &legend, left, RIGHT);
+    timeline.mark_labels(&mut page);
     let pitch = (420.0 / rows.len() as f64).clamp(11.0, 34.0);
     bars(&mut page, &mut timeline, (left, pitch), &rows);
     if group > 1 {

@@ -9,35 +9,41 @@ use super::style::{BAND_OPACITY, Key, curve, limit};
 use super::thin::{Join, range};
 use super::timeline::{LEFT, RIGHT, Timeline, quantity};
 
-/// Most ranks drawn one by one.
-const FEW: usize = 8;
+/// Most ranks drawn one by one: in a figure of their own, and in the small panels of the overview.
+pub(super) const FEW: (usize, usize) = (8, 2);
 
 /// Decode blocks and prefill tokens per rank, with the thresholds as they were posted.
 pub fn loads(data: &LoadsData) -> Figure {
     let mut page = Page::new(&data.heading);
     let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
-    draw(&mut page, &mut timeline, &data.loads, 210.0, true);
+    draw(&mut page, &mut timeline, &data.loads, (210.0, FEW.0), true);
     page.finish(&data.heading)
 }
 
 /// The panels there are data for; "no data" where there are none at all.
-pub(super) fn draw(page: &mut Page, timeline: &mut Timeline<'_>, data: &Loads, height: f64, last: bool) {
+pub(super) fn draw(page: &mut Page, timeline: &mut Timeline<'_>, data: &Loads, (height, few): (f64, usize), last: bool) {
     let decode = quantity("decode: KV blocks in use per rank", Unit::Share);
     let prefill = quantity("prefill: active prefill tokens per rank", Unit::Number);
     match (&data.decode, &data.prefill) {
         (None, None) => timeline.empty(page, "rank loads against thresholds", height),
-        (Some(only), None) => one(page, timeline, (&decode, only), height, last),
-        (None, Some(only)) => one(page, timeline, (&prefill, only), height, last),
+        (Some(only), None) => one(page, timeline, (&decode, only), (height, few), last),
+        (None, Some(only)) => one(page, timeline, (&prefill, only), (height, few), last),
         (Some(blocks), Some(tokens)) => {
-            one(page, timeline, (&decode, blocks), height, false);
-            one(page, timeline, (&prefill, tokens), height, last);
+            one(page, timeline, (&decode, blocks), (height, few), false);
+            one(page, timeline, (&prefill, tokens), (height, few), last);
         }
     }
 }
 
-fn one(page: &mut Page, timeline: &mut Timeline<'_>, (measure, data): (&Quantity, &LoadPanel), height: f64, last: bool) {
+fn one(
+    page: &mut Page,
+    timeline: &mut Timeline<'_>,
+    (measure, data): (&Quantity, &LoadPanel),
+    (height, few): (f64, usize),
+    last: bool,
+) {
     let each: &[_] = match &data.load {
-        Spread::Each(curves) if curves.len() <= FEW => curves,
+        Spread::Each(curves) if curves.len() <= few => curves,
         _ => &[],
     };
     let band = if each.is_empty() { banded(&data.load) } else { Band::default() };

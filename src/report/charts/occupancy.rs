@@ -119,6 +119,7 @@ fn grid(page: &mut Page, timeline: &mut Timeline<'_>, workers: &[WorkerOccupancy
         (Key::Line(limit(0)), "N and Q".to_owned()),
     ];
     page.caption("", &legend, LEFT, RIGHT);
+    timeline.mark_labels(page);
     let room = (880.0 / workers.len() as f64 - 34.0).clamp(84.0, 190.0);
     for (i, worker) in workers.iter().enumerate() {
         cell(page, timeline, worker, (reach, room), i + 1 == workers.len());
@@ -133,14 +134,14 @@ fn cell(page: &mut Page, timeline: &mut Timeline<'_>, worker: &WorkerOccupancy, 
     let parts = [(&worker.slots, worker.slot_limit, room * 0.58), (&worker.queue, worker.queue_limit, room * 0.42)];
     for (i, (points, bound, height)) in parts.into_iter().enumerate() {
         let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: height };
-        page.y += height + 8.0;
+        page.y += height + 15.0;
         let y = value_axis(&quantity("", Unit::Number), Some((0.0, reach[i])), height);
         let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), y);
         timeline.mark_lines(&mut page.scene, rect);
         worker_curve(&mut page.scene, &panel, points, bound, i);
         panel.axes(&mut page.scene, last && i == 1, &timeline.title());
     }
-    page.y += if last { TITLE_ROOM - 8.0 } else { 0.0 };
+    page.y += if last { TITLE_ROOM - 15.0 } else { -7.0 };
 }
 
 fn worker_curve(scene: &mut Scene, panel: &Panel, points: &[Sample], bound: Option<f64>, i: usize) {

@@ -30,13 +30,13 @@ pub fn overview(data: &OverviewData) -> Figure {
         busy_count(&mut page, &mut timeline, part, 85.0, !has_loads);
     }
     if has_loads {
-        loads::draw(&mut page, &mut timeline, &data.loads, 115.0, true);
+        loads::draw(&mut page, &mut timeline, &data.loads, (115.0, loads::FEW.1), true);
     }
     page.finish(&data.heading)
 }
 
 fn busy_count(page: &mut Page, timeline: &mut Timeline<'_>, data: &BusyCount, height: f64, last: bool) {
-    let caption = "workers excluded";
+    let caption = "busy workers";
     let curves = [data.busy.as_slice(), &data.leased, &data.discovered];
     let Some((_, highest)) = range(curves) else {
         return timeline.empty(page, caption, height);

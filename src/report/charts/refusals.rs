@@ -38,7 +38,9 @@ pub(super) fn draw(page: &mut Page, timeline: &mut Timeline<'_>, time: &TimeFram
         let nothing = curve.iter().zip(stacked(&bins, level - 1)).all(|(a, b)| a[1].is_nan() || a[1] <= b[1]);
         if !nothing {
             panel.under(&mut page.scene, &curve, Join::Step, Ink::Fill(level - 1), 1.0);
-            panel.curve(&mut page.scene, &curve, Join::Step, Stroke::solid(Ink::Paper, 0.6));
+            if bins.len() as f64 <= columns / 6.0 {
+                panel.curve(&mut page.scene, &curve, Join::Step, Stroke::solid(Ink::Paper, 0.8));
+            }
         }
     }
     if highest > 0.0 {

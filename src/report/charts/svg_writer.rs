@@ -72,7 +72,7 @@ fn write_text(out: &mut String, text: &Text) {
 fn path(out: &mut String, points: &[P], closed: bool) {
     let mut last = (String::new(), String::new());
     for (i, &(x, y)) in points.iter().enumerate() {
-        let next = (number(x), number(y));
+        let next = (tenth(x), tenth(y));
         if i == 0 {
             push(out, format_args!("M{} {}", next.0, next.1));
         } else if next == last {
@@ -91,7 +91,12 @@ fn path(out: &mut String, points: &[P], closed: bool) {
     }
 }
 
-/// A coordinate to a hundredth, without idle zeros. What is not finite (never drawn on purpose) becomes 0.
+/// A coordinate to a tenth of a pixel, which is finer than any screen shows at twice the size.
+fn tenth(value: f64) -> String {
+    number((value * 10.0).round() / 10.0)
+}
+
+/// A number to a hundredth, without idle zeros. What is not finite (never drawn on purpose) becomes 0.
 fn number(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.2}");
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn steps_are_written_with_horizontal_and_vertical_commands() {
         let mut out = String::new();
-        path(&mut out, &[(0.0, 0.0), (5.0, 0.0), (5.0, 3.0), (5.0, 3.001), (6.0, 4.0)], true);
+        path(&mut out, &[(0.0, 0.0), (5.0, 0.0), (5.0, 3.0), (5.0, 3.04), (6.0, 4.0)], true);
         assert_eq!(out, "M0 0H5V3L6 4Z");
     }
 

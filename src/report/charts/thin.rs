@@ -13,7 +13,7 @@ pub(super) enum Join {
     Straight,
 }
 
-/// The samples as polylines in pixels: gaps where values are not finite, at most four points per pixel column.
+/// The samples as polylines in pixels: gaps where values are not finite, a few points per pixel column.
 pub(super) fn polylines(points: &[Sample], x: &Scale, y: &Scale, join: Join) -> Vec<Vec<P>> {
     let mut lines = Vec::new();
     for run in runs(points) {
@@ -46,7 +46,7 @@ fn run_end(points: &[Sample], run: &[Sample], x: &Scale) -> f64 {
     }
 }
 
-/// First, lowest, highest and last point of each pixel column, in order; all points where they are few.
+/// Lowest and highest point of each pixel column, in order, and the ends; all points where they are few.
 fn thinned(points: &[P]) -> Vec<P> {
     if points.len() < 64 {
         return points.to_vec();
@@ -60,7 +60,9 @@ fn thinned(points: &[P]) -> Vec<P> {
         let place = |better: fn(f64, f64) -> bool| {
             (1..within.len()).fold(0, |best, i| if better(within[i].1, within[best].1) { i } else { best })
         };
-        let mut places = [0, place(|a, b| a < b), place(|a, b| a > b), within.len() - 1];
+        let mut places = vec![place(|a, b| a < b), place(|a, b| a > b)];
+        places.extend([0].iter().filter(|_| from == 0));
+        places.extend([within.len() - 1].iter().filter(|_| to == points.len()));
         places.sort_unstable();
         for (i, &at) in places.iter().enumerate() {
             if i == 0 || places[i - 1] != at {
@@ -112,7 +114,7 @@ mod tests {
             (0..100_000).map(|i| [f64::from(i), if i == 54_321 { 9.0 } else { f64::from(i % 3) }]).collect();
         let lines = polylines(&points, &scale(100_000.0, 800.0), &scale(10.0, 100.0), Join::Straight);
         assert_eq!(lines.len(), 1);
-        assert!(lines[0].len() <= 4 * 801, "{} points", lines[0].len());
+        assert!(lines[0].len() <= 2 * 801 + 2, "{} points", lines[0].len());
         assert!(lines[0].iter().any(|p| p.1 == 90.0));
     }
 

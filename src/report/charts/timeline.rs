@@ -13,21 +13,37 @@ use super::style::Key;
 pub(super) const LEFT: f64 = MARGIN + 48.0;
 /// Right edge of time panels.
 pub(super) const RIGHT: f64 = WIDTH - MARGIN - 8.0;
-/// Rows for labels of marks.
-const LANES: usize = 3;
+/// Most rows for labels of marks.
+const LANES: usize = 5;
 /// Height of such a row.
 const LANE: f64 = 17.0;
 /// Longest label of a mark in pixels.
-const MARK_ROOM: f64 = 240.0;
+const MARK_ROOM: f64 = 280.0;
 /// Beyond so many marks of one kind only short ticks are drawn.
 const MANY: usize = 40;
+/// Beyond so many marks no further label is tried.
+const TRIES: usize = 400;
 
-/// A label of a mark that found a place: x of the line, x and lane of the label, text.
+/// A label of a mark that found a place.
 struct Placed {
+    /// Where its line stands.
     line: f64,
-    x: f64,
+    /// Left and right end of the text.
+    span: (f64, f64),
+    /// Row, 0 at the top; its line runs down from there.
     lane: usize,
+    /// What it says.
     text: String,
+}
+
+impl Placed {
+    /// Whether one's text lies on the other's text or line.
+    fn collides(&self, other: &Self) -> bool {
+        let texts = self.lane == other.lane && self.span.0 < other.span.1 + 6.0 && other.span.0 < self.span.1 + 6.0;
+        let crosses =
+            |line: &Self, text: &Self| line.lane < text.lane && line.line > text.span.0 - 3.0 && line.line < text.span.1 + 3.0;
+        texts || crosses(self, other) || crosses(other, self)
+    }
 }
 
 /// The shared axis.
@@ -36,35 +52,41 @@ pub(super) struct Timeline<'a> {
     axis: Axis,
     left: f64,
     right: f64,
-    /// Top of the first panel's marks; above it are their labels.
+    /// Labels of marks that are still to be drawn above the first panel: the texts, their rows, how many found no room.
+    labels: Option<(Vec<Placed>, usize, usize)>,
+    /// From where the first panel's marks run down.
     marks_from: Option<f64>,
 }
 
 impl<'a> Timeline<'a> {
-    /// Draws the labels of marks, and a legend of their kinds, at the page's present height.
+    /// A time axis between two pixels; a legend of the kinds of marks is drawn at the page's present height.
     pub(super) fn new(page: &mut Page, frame: &'a TimeFrame, left: f64, right: f64) -> Self {
         let axis = Axis::exact(frame.start, frame.end, &Unit::Seconds, 9.0).between(left, right);
-        let mut timeline = Self { frame, axis, left, right, marks_from: None };
+        let mut timeline = Self { frame, axis, left, right, labels: None, marks_from: None };
         let marks = timeline.visible();
-        if marks.is_empty() {
-            return timeline;
+        if !marks.is_empty() {
+            page.caption("", &kinds(&marks), left, right);
+            timeline.labels = Some(timeline.place(&marks));
         }
-        page.caption("", &kinds(&marks), left, right);
-        let (placed, lanes, dropped) = timeline.place(&marks);
+        timeline
+    }
+
+    /// Draws the labels of marks, once: directly above the first panel, below its caption.
+    pub(super) fn mark_labels(&mut self, page: &mut Page) {
+        let Some((placed, lanes, dropped)) = self.labels.take() else { return };
+        if dropped > 0 {
+            page.y += LANE;
+            let text = format!("{dropped} marks have no room for a label");
+            label(&mut page.scene, (self.left, page.y - 5.0), &text, Anchor::Start, Ink::Muted);
+        }
         let top = page.y;
+        page.y += LANE * lanes as f64;
         for text in &placed {
             let y = top + LANE * text.lane as f64;
-            page.scene.line((text.line, y + 2.0), (text.line, top + LANE * lanes as f64), Stroke::solid(Ink::Mark, 0.8));
-            label(&mut page.scene, (text.x, y + 13.0), &text.text, Anchor::Start, Ink::Mark);
+            page.scene.line((text.line, y + 2.0), (text.line, page.y), Stroke::solid(Ink::Mark, 0.8));
+            label(&mut page.scene, (text.span.0, y + 13.0), &text.text, Anchor::Start, Ink::Mark);
         }
-        page.y += LANE * lanes as f64;
-        if dropped > 0 {
-            let text = format!("{dropped} further marks have no room for a label");
-            label(&mut page.scene, (left, page.y + 12.0), &text, Anchor::Start, Ink::Muted);
-            page.y += LANE;
-        }
-        timeline.marks_from = Some(page.y);
-        timeline
+        self.marks_from = Some(page.y);
     }
 
     fn visible(&self) -> Vec<&'a Mark> {
@@ -74,28 +96,25 @@ impl<'a> Timeline<'a> {
         marks
     }
 
-    /// Gives labels to lanes, first come first served; returns how many lanes are used and how many labels were dropped.
+    /// Gives labels to lanes, posts first; returns how many lanes are used and how many labels were dropped.
     fn place(&self, marks: &[&Mark]) -> (Vec<Placed>, usize, usize) {
-        let mut free = [f64::NEG_INFINITY; LANES];
-        let (mut placed, mut dropped): (Vec<Placed>, usize) = (Vec::new(), 0);
-        for mark in marks.iter().filter(|mark| !mark.label.trim().is_empty()) {
+        let mut named: Vec<&Mark> = marks.iter().copied().filter(|mark| !mark.label.trim().is_empty()).collect();
+        named.sort_by_key(|mark| [MarkKind::Post, MarkKind::Fault, MarkKind::Phase].iter().position(|kind| *kind == mark.kind));
+        let mut placed: Vec<Placed> = Vec::new();
+        for mark in named.iter().take(TRIES) {
             let line = self.axis.scale.map(mark.at);
-            let text = elide(mark.label.trim(), LABEL, Weight::Regular, MARK_ROOM.min(self.right - self.left));
+            let text = elide(mark.label.trim(), LABEL, Weight::Regular, MARK_ROOM.min(self.right - self.left - 8.0));
             let wide = width(&text, LABEL, Weight::Regular);
-            // Right of its line, or left of it where the page ends.
-            let x = if line + 4.0 + wide <= self.right { line + 4.0 } else { line - 4.0 - wide };
-            // The line of a label runs down through the lanes below it, which must be free there.
-            let crossed =
-                |lane: usize| placed.iter().any(|above| above.lane < lane && above.line > x - 4.0 && above.line < x + wide);
-            let fits = |lane: usize| x > free[lane] && free[lane + 1..].iter().all(|end| line > *end) && !crossed(lane);
-            match (0..LANES).rev().find(|lane| fits(*lane)) {
-                Some(lane) => {
-                    free[lane] = x.max(line) + if x > line { wide } else { 0.0 } + 8.0;
-                    placed.push(Placed { line, x, lane, text });
-                }
-                None => dropped += 1,
+            let sides = [(line + 4.0, line + 4.0 + wide), (line - 4.0 - wide, line - 4.0)];
+            let places = (0..LANES).rev().flat_map(|lane| sides.map(|span| Placed { line, span, lane, text: text.clone() }));
+            let fits = |place: &Placed| {
+                place.span.0 >= self.left && place.span.1 <= self.right && !placed.iter().any(|other| other.collides(place))
+            };
+            if let Some(place) = places.into_iter().find(fits) {
+                placed.push(place);
             }
         }
+        let dropped = named.len() - placed.len();
         let unused = placed.iter().map(|text| text.lane).min().unwrap_or(LANES);
         placed.iter_mut().for_each(|text| text.lane -= unused);
         (placed, LANES - unused, dropped)
@@ -104,6 +123,7 @@ impl<'a> Timeline<'a> {
     /// The next panel down: caption and legend, grid, marks. `last` leaves room for the time axis; end with [`Self::close`].
     pub(super) fn panel(&mut self, page: &mut Page, head: (&str, &[Entry]), y: Axis, height: f64) -> Panel {
         page.caption(&y.titled(head.0), head.1, self.left, self.right);
+        self.mark_labels(page);
         let rect = Rect { x: self.left, y: page.y, w: self.right - self.left, h: height };
         page.y += height;
         let panel = Panel::new(&mut page.scene, rect, self.axis.clone(), y);
@@ -189,10 +209,9 @@ mod tests {
             prop_assert_eq!(placed.len() + dropped, instants.len());
             prop_assert!(lanes <= LANES);
             for (i, a) in placed.iter().enumerate() {
-                let end = |p: &Placed| p.x + width(&p.text, LABEL, Weight::Regular);
-                prop_assert!(a.x >= LEFT - 0.01 && end(a) <= RIGHT + 0.01);
+                prop_assert!(a.span.0 >= LEFT - 0.01 && a.span.1 <= RIGHT + 0.01);
                 for b in &placed[..i] {
-                    prop_assert!(a.lane != b.lane || a.x > end(b) || b.x > end(a), "{} on {}", a.text, b.text);
+                    prop_assert!(a.lane != b.lane || a.span.0 > b.span.1 || b.span.0 > a.span.1, "{} on {}", a.text, b.text);
                 }
             }
         }

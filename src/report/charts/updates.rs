@@ -19,7 +19,9 @@ const FEW: usize = 10;
 const ROWS: f64 = 92.0;
 const STAGES: [&str; 3] = ["noticed", "all workers switched", "first changed decision"];
 /// Left end of the time axis in post rows; before it is the column "at the post".
-const START: f64 = LEFT + 60.0;
+const START: f64 = LEFT + 84.0;
+/// Where a delay of nothing stands.
+const AT_ONCE: f64 = START - 52.0;
 
 /// For each post: when it was noticed, when each worker switched, when the last one did, when a decision first changed.
 pub fn updates(data: &UpdatesData) -> Figure {
@@ -72,13 +74,13 @@ fn rows(page: &mut Page, posts: &[PostStages]) {
         one(&mut page.scene, &panel, post, rect.y + ROWS * i as f64);
     }
     panel.axes(&mut page.scene, true, "time since the post (logarithmic)");
-    label(&mut page.scene, (START - 34.0, rect.bottom() + 16.0), "at once", Anchor::Middle, Ink::Muted);
+    label(&mut page.scene, (AT_ONCE, rect.bottom() + 16.0), "at once", Anchor::Middle, Ink::Muted);
     page.y += rect.h + TITLE_ROOM;
 }
 
 /// Where a delay stands: no delay at all is "at once", left of the axis.
 fn place(panel: &Panel, delay: f64) -> f64 {
-    if delay > 0.0 { panel.x.scale.map(delay) } else { START - 34.0 }
+    if delay > 0.0 { panel.x.scale.map(delay) } else { AT_ONCE }
 }
 
 fn one(scene: &mut Scene, panel: &Panel, post: &PostStages, top: f64) {
@@ -111,7 +113,7 @@ fn decisions(count: u64) -> String {
 fn stage_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
     label(scene, (MARGIN, y + 4.0), "stages", Anchor::Start, Ink::Muted);
     let reached: Vec<(usize, f64)> = stages(post).iter().enumerate().filter_map(|(i, s)| Some((i, after(*s)?))).collect();
-    let mut placer = Placer::new(Rect { x: START - 60.0, y: y - 24.0, w: RIGHT + 4.0 - (START - 60.0), h: 46.0 });
+    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 24.0, w: RIGHT + 4.0 - (START - 84.0), h: 46.0 });
     let ends: Vec<f64> = reached.iter().map(|(_, delay)| place(panel, *delay)).collect();
     if let (Some(from), Some(to)) = (ends.iter().copied().reduce(f64::min), ends.iter().copied().reduce(f64::max)) {
         scene.line((from, y), (to, y), Stroke::solid(Ink::Frame, 1.0));
@@ -172,7 +174,7 @@ fn worker_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
     let switched = post.workers.iter().filter_map(|(_, stage)| after(*stage));
     let ticks: Vec<Vec<P>> = switched.map(|delay| place(panel, delay)).map(|x| vec![(x, y - 7.0), (x, y + 7.0)]).collect();
     let text = format!("{} of {}", ticks.len(), post.workers.len());
-    let mut placer = Placer::new(Rect { x: START - 60.0, y: y - 14.0, w: RIGHT + 4.0 - (START - 60.0), h: 28.0 });
+    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 14.0, w: RIGHT + 4.0 - (START - 84.0), h: 28.0 });
     ticks.iter().for_each(|tick| placer.avoid(Rect { x: tick[0].0 - 3.0, y: y - 7.0, w: 6.0, h: 14.0 }));
     let last = ticks.iter().map(|tick| tick[0].0).fold(START, f64::max);
     scene.lines(ticks, Stroke::solid(Ink::Text, 1.2));
