@@ -4,7 +4,10 @@
 pub mod cluster;
 pub mod control;
 pub mod engine;
+pub mod experiment;
 pub mod replay;
+pub mod report;
+pub mod scenario;
 pub mod stats;
 pub mod units;
 pub mod workload;

@@ -1,0 +1,509 @@
+//! What charts are drawn from: plain data that the caller fills in, free of any type of the simulator.
+//!
+//! Times are seconds since the start of the run, shares are 0 to 1 (drawn as percent), latencies are seconds.
+//! A value that is not finite (NaN) means "not known here" and leaves a gap; it never reaches a drawing.
+
+/// One sample: x (usually seconds since the start of the run), then the value.
+pub type Sample = [f64; 2];
+
+/// What stands above every figure, and what a reader who cannot see it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// The finding in a sentence, e.g. "9.4 % of attempts refused, nearly all in the burst". Wraps over several lines.
+    pub title: String,
+    /// What is drawn, of which run; may be empty.
+    pub subtitle: String,
+    /// The figure in words, for `<desc>`; where it is empty the title and the subtitle serve.
+    pub description: String,
+}
+
+/// What a number counts, which decides how it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number; large ones get SI suffixes (12k).
+    #[default]
+    Number,
+    /// A share from 0 to 1, written in percent.
+    Share,
+    /// Seconds, written in the fitting one of us, ms, s, min, h.
+    Seconds,
+    /// A plain number whose unit is named in the axis title, e.g. `requests/s`.
+    Named(String),
+}
+
+/// A quantity along an axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quantity {
+    /// Name, e.g. "p99 time to first token".
+    pub label: String,
+    /// What its numbers count.
+    pub unit: Unit,
+    /// Draw on a logarithmic axis; ignored where a value is zero or negative.
+    pub log: bool,
+    /// Names of the values where they are no numbers (e.g. router modes): x is then an index into these. Else empty.
+    pub categories: Vec<String>,
+}
+
+/// A named curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Name in the legend.
+    pub name: String,
+    /// Samples in ascending x.
+    pub points: Vec<Sample>,
+}
+
+/// Lowest, mean and highest of many members over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Band {
+    /// Lowest of the members, at ascending times.
+    pub low: Vec<Sample>,
+    /// Their mean.
+    pub mean: Vec<Sample>,
+    /// Highest of the members.
+    pub high: Vec<Sample>,
+}
+
+/// Members one by one while they are few, else as a band.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spread {
+    /// One curve for each member; at most eight stay readable, more are drawn as a band of them.
+    Each(Vec<Curve>),
+    /// All members in one band.
+    Band(Band),
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self::Each(Vec::new())
+    }
+}
+
+/// Why an instant is marked by a vertical line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// A threshold update was posted.
+    Post,
+    /// A phase of the workload begins, or the warm-up ends.
+    Phase,
+    /// A fault or a change of the fleet.
+    Fault,
+}
+
+/// A marked instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Seconds since the start.
+    pub at: f64,
+    /// Why it is marked.
+    pub kind: MarkKind,
+    /// A few words, e.g. "decode 0.85 to 0.6".
+    pub label: String,
+}
+
+/// The span of simulated time that a figure covers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeFrame {
+    /// First instant, seconds since the start of the run.
+    pub start: f64,
+    /// Last instant, seconds; later than `start`.
+    pub end: f64,
+    /// Instants to mark, in any order.
+    pub marks: Vec<Mark>,
+}
+
+/// Overload responses over time by reason, in bins of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refusals {
+    /// Start of each bin, ascending; a bin ends where the next one starts, the last one at the end of the frame.
+    pub bins: Vec<f64>,
+    /// Overload responses over attempts in each bin, one list per reason. NaN where a bin has no attempt.
+    pub reasons: Vec<Reason>,
+}
+
+/// One reason of refusal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reason {
+    /// Its name, e.g. `all_workers_busy`.
+    pub name: String,
+    /// Share of attempts refused for it, one per bin.
+    pub shares: Vec<f64>,
+}
+
+/// Engine slots and overflow queue of one worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkerOccupancy {
+    /// Name of the worker.
+    pub name: String,
+    /// Engine slots in use over time.
+    pub slots: Vec<Sample>,
+    /// Requests truly waiting in the overflow queue over time.
+    pub queue: Vec<Sample>,
+    /// N, `None` without a gate.
+    pub slot_limit: Option<f64>,
+    /// Q, `None` without a gate.
+    pub queue_limit: Option<f64>,
+}
+
+/// Engine slots and overflow queues of a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Occupancy {
+    /// Worker by worker; more than eight are drawn as a band of them.
+    Workers(Vec<WorkerOccupancy>),
+    /// All workers in one band.
+    Fleet {
+        /// Engine slots in use per worker.
+        slots: Band,
+        /// Requests waiting per worker.
+        queue: Band,
+        /// N, where all workers have the same.
+        slot_limit: Option<f64>,
+        /// Q, where all workers have the same.
+        queue_limit: Option<f64>,
+    },
+}
+
+/// How many workers were busy, out of how many.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BusyCount {
+    /// Workers in the excluded set by the monitor over time.
+    pub busy: Vec<Sample>,
+    /// Workers under a lease over time; may be empty.
+    pub leased: Vec<Sample>,
+    /// Registered workers over time.
+    pub discovered: Vec<Sample>,
+}
+
+/// A load per rank against the thresholds it is compared with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadPanel {
+    /// The load: used KV blocks over `kv_total_blocks` (a share), or active prefill tokens.
+    pub load: Spread,
+    /// Thresholds over time, each holding until its next sample. In the load's unit (a fraction is multiplied out).
+    pub thresholds: Vec<Curve>,
+}
+
+/// Rank loads against thresholds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loads {
+    /// Decode: share of KV blocks in use.
+    pub decode: Option<LoadPanel>,
+    /// Prefill: active tokens.
+    pub prefill: Option<LoadPanel>,
+}
+
+/// A run at a glance: panels on one time axis. A panel without data is left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverviewData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// 529 rate by reason.
+    pub refusals: Option<Refusals>,
+    /// Engine slots and overflow queues.
+    pub occupancy: Option<Occupancy>,
+    /// Busy workers.
+    pub busy: Option<BusyCount>,
+    /// Rank loads against thresholds.
+    pub loads: Loads,
+}
+
+/// 529 rate by reason over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RefusalsData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// The rates.
+    pub refusals: Refusals,
+}
+
+/// Engine slots and overflow queue against N and Q.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OccupancyData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// The occupancy.
+    pub occupancy: Occupancy,
+}
+
+/// Rank loads against thresholds over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadsData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// The loads.
+    pub loads: Loads,
+}
+
+/// Why a worker takes no request just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BusyState {
+    /// Every rank busy by its decode blocks.
+    Decode,
+    /// Every rank busy by its prefill tokens, absolute or as a fraction.
+    Prefill,
+    /// Every rank busy, some by decode and some by prefill, or by both.
+    Mixed,
+    /// Excluded by a lease alone.
+    Lease,
+    /// Not routable: not registered, or reported down.
+    Absent,
+}
+
+/// A span of time in one state. Time outside all spans is "eligible".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BusySpan {
+    /// First instant, seconds.
+    pub from: f64,
+    /// End, seconds.
+    pub to: f64,
+    /// What it was.
+    pub state: BusyState,
+}
+
+/// The states of one worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BusyRow {
+    /// Name of the worker.
+    pub name: String,
+    /// Its spans, ascending and without overlap.
+    pub spans: Vec<BusySpan>,
+}
+
+/// Busy set as a timeline per worker; more than 64 workers are drawn in groups of neighbours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BusyData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// The workers, in order of their ids.
+    pub workers: Vec<BusyRow>,
+}
+
+/// When a stage of a threshold update was reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage {
+    /// This many seconds after the post (0 or more).
+    After(f64),
+    /// A later post took its place first.
+    Superseded,
+    /// The post changed nothing.
+    NoOp,
+    /// Not within the run.
+    Never,
+}
+
+/// The stages of one post at one frontend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PostStages {
+    /// Which post at which frontend, and what it changed.
+    pub label: String,
+    /// First event that re-evaluated under it.
+    pub noticed: Stage,
+    /// Each worker's switch: its name and when its state rested on the new values alone.
+    pub workers: Vec<(String, Stage)>,
+    /// The last worker's switch.
+    pub all: Stage,
+    /// First decision that the old thresholds would have made otherwise.
+    pub effect: Stage,
+    /// Routing decisions made between the post and `noticed`.
+    pub decisions_before_noticed: u64,
+    /// Routing decisions made between `noticed` and `all`.
+    pub decisions_until_all: u64,
+}
+
+/// Stages of threshold updates. More than ten posts are drawn as distributions of the delays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdatesData {
+    /// Title and description.
+    pub heading: Heading,
+    /// The posts in order.
+    pub posts: Vec<PostStages>,
+}
+
+/// Distribution of one latency.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LatencyCurve {
+    /// Its name, e.g. "time to first token".
+    pub name: String,
+    /// Latency in seconds (above 0), then share of requests at or below it; both ascending.
+    pub cumulative: Vec<Sample>,
+    /// Percentiles to mark: name ("p99") and latency in seconds.
+    pub quantiles: Vec<(String, f64)>,
+    /// Service-level objective in seconds, if there is one.
+    pub objective: Option<f64>,
+}
+
+/// Which side of a distribution is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tail {
+    /// Share of requests at or below a latency.
+    #[default]
+    AtOrBelow,
+    /// Share of requests above it, on a logarithmic axis, which shows the tail.
+    Above,
+}
+
+/// Latency distributions, one panel each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LatencyData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time to first token, time per output token, end to end, ...
+    pub curves: Vec<LatencyCurve>,
+    /// What the vertical axis shows.
+    pub tail: Tail,
+}
+
+/// Which values of a measure meet a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// Values at or below it.
+    AtMost,
+    /// Values at or above it.
+    AtLeast,
+}
+
+/// A target of a measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The value, in the measure's unit.
+    pub value: f64,
+    /// Which side is good.
+    pub sense: Sense,
+    /// A few words for the legend, e.g. "target: at most 1 %".
+    pub label: String,
+}
+
+/// One cell of a sweep: a mean and its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// Axis value, or index of a category.
+    pub x: f64,
+    /// Mean of the measure over the replications; NaN where the cell failed.
+    pub mean: f64,
+    /// Lower end of the interval; NaN without one.
+    pub low: f64,
+    /// Upper end of the interval; NaN without one.
+    pub high: f64,
+}
+
+/// A line of cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepSeries {
+    /// Name in the legend.
+    pub name: String,
+    /// Cells in ascending x.
+    pub points: Vec<SweepPoint>,
+}
+
+/// One measure along a sweep's axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepPanel {
+    /// The measure.
+    pub measure: Quantity,
+    /// Lines of cells; the same place in the list has the same look in every panel.
+    pub series: Vec<SweepSeries>,
+    /// The measure's target.
+    pub target: Option<Target>,
+}
+
+/// A measure along one axis of a sweep, with confidence bands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepData {
+    /// Title and description.
+    pub heading: Heading,
+    /// The swept field.
+    pub x: Quantity,
+    /// The measure.
+    pub panel: SweepPanel,
+}
+
+/// Several measures against one axis, stacked: offered load against goodput, p99 and success.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadCurveData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Offered load.
+    pub x: Quantity,
+    /// The measures from top to bottom.
+    pub panels: Vec<SweepPanel>,
+    /// Draw the line "all that is offered" (y = x) into the first panel.
+    pub ideal: bool,
+}
+
+/// The same measure for several values of a further field, side by side on equal axes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MultiplesData {
+    /// Title and description.
+    pub heading: Heading,
+    /// The axis they share.
+    pub x: Quantity,
+    /// A caption each (e.g. "Q = 16"), and what to draw. The measure and target of the first hold for all.
+    pub panels: Vec<(String, SweepPanel)>,
+}
+
+/// A measure over two axes of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMapData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Name of the field along x.
+    pub x_label: String,
+    /// Its values, written out, from left to right.
+    pub x_values: Vec<String>,
+    /// Name of the field along y.
+    pub y_label: String,
+    /// Its values, written out, from bottom to top.
+    pub y_values: Vec<String>,
+    /// The measure; `log` colours by its logarithm.
+    pub measure: Quantity,
+    /// Values, row by row from the bottom row up, each from left to right; NaN where a cell failed.
+    pub values: Vec<f64>,
+    /// The measure's target, drawn as the border between cells that meet it and cells that do not.
+    pub target: Option<Target>,
+    /// The best cell: place along x, place along y.
+    pub best: Option<(usize, usize)>,
+}
+
+/// One setting in a trade-off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParetoPoint {
+    /// First measure.
+    pub x: f64,
+    /// Second measure.
+    pub y: f64,
+    /// The setting, e.g. "0.85".
+    pub label: String,
+    /// No other setting is at least as good in both and better in one.
+    pub on_front: bool,
+    /// It meets all targets and is recommended.
+    pub chosen: bool,
+}
+
+/// A trade-off between two measures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParetoData {
+    /// Title and description.
+    pub heading: Heading,
+    /// First measure.
+    pub x: Quantity,
+    /// Second measure.
+    pub y: Quantity,
+    /// What the labels of the points name, e.g. "active_decode_blocks_threshold".
+    pub point_label: String,
+    /// The settings.
+    pub points: Vec<ParetoPoint>,
+    /// Target of the first measure.
+    pub x_target: Option<Target>,
+    /// Target of the second measure.
+    pub y_target: Option<Target>,
+}

@@ -1,0 +1,61 @@
+//! The same measure for several values of a further field, side by side.
+
+use super::data::{MultiplesData, SweepPanel};
+use super::font::{Weight, elide};
+use super::ink::Ink;
+use super::page::{CAPTION, Entry, Page, no_data};
+use super::panel::Panel;
+use super::scene::{Anchor, Figure, Rect};
+use super::sweep_line::{PAGE, any, draw, legend, x_axis, y_axis};
+
+/// Room for vertical tick labels between panels.
+const GAP: f64 = 50.0;
+/// Most panels.
+const MOST: usize = 24;
+
+/// Small panels on equal axes, in reading order, with one legend.
+pub fn multiples(data: &MultiplesData) -> Figure {
+    let mut page = Page::new(&data.heading);
+    let shown = &data.panels[..data.panels.len().min(MOST)];
+    let panels: Vec<&SweepPanel> = shown.iter().map(|(_, panel)| panel).collect();
+    let Some(first) = panels.first() else {
+        page.no_data(PAGE.0, PAGE.1, 200.0);
+        return page.finish(&data.heading);
+    };
+    let columns = match panels.len() {
+        1..=4 => panels.len().min(2),
+        5..=9 => 3,
+        _ => 4,
+    };
+    let width = (PAGE.1 - PAGE.0) / columns as f64 - GAP;
+    let height = (width * 0.62).min(230.0);
+    let (x, y) = (x_axis(&data.x, &panels, width), y_axis(&panels, height));
+    let head = format!("{} by {}", y.titled(&first.measure.label), x.titled(&data.x.label));
+    page.caption(&head, &shared_legend(&panels), PAGE.0 + GAP, PAGE.1);
+    for row in shown.chunks(columns) {
+        page.y += 24.0;
+        for (i, (caption, part)) in row.iter().enumerate() {
+            let left = PAGE.0 + GAP + (width + GAP) * i as f64;
+            let rect = Rect { x: left, y: page.y, w: width - 6.0, h: height };
+            let text = elide(caption, CAPTION, Weight::Bold, width);
+            page.label((left, page.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
+            if any(part) {
+                let panel = Panel::new(&mut page.scene, rect, x.clone(), y.clone());
+                draw(&mut page.scene, &panel, part);
+                panel.axes(&mut page.scene, true, "");
+            } else {
+                no_data(&mut page.scene, rect);
+            }
+        }
+        page.y += height + 22.0;
+    }
+    if data.panels.len() > MOST {
+        page.note(&format!("{} further panels are left out.", data.panels.len() - MOST));
+    }
+    page.finish(&data.heading)
+}
+
+/// The legend of the panel with the most series.
+fn shared_legend(panels: &[&SweepPanel]) -> Vec<Entry> {
+    panels.iter().max_by_key(|panel| panel.series.len()).map(|panel| legend(panel)).unwrap_or_default()
+}

@@ -1,0 +1,136 @@
+//! A measure along one axis of a sweep.
+
+use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target};
+use super::ink::Ink;
+use super::page::{Entry, MARGIN, Page, WIDTH};
+use super::panel::{Panel, TITLE_ROOM, value_axis};
+use super::scale::Axis;
+use super::scene::{Figure, Rect, Scene, Stroke};
+use super::style::{BAND_OPACITY, Key, curve, limit, marker};
+use super::thin::Join;
+use super::timeline::{LEFT, RIGHT};
+
+/// Most points of a line that are drawn as points.
+const POINTS: usize = 40;
+
+/// A line per series with its confidence band, and the target.
+pub fn sweep_line(data: &SweepData) -> Figure {
+    let mut page = Page::new(&data.heading);
+    let x = x_axis(&data.x, &[&data.panel], RIGHT - LEFT);
+    let y = y_axis(&[&data.panel], 340.0);
+    page.caption(&y.titled(&data.panel.measure.label), &legend(&data.panel), LEFT, RIGHT);
+    if !any(&data.panel) {
+        page.no_data(LEFT, RIGHT, 340.0);
+        return page.finish(&data.heading);
+    }
+    let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: 340.0 };
+    let panel = Panel::new(&mut page.scene, rect, x, y);
+    draw(&mut page.scene, &panel, &data.panel);
+    panel.axes(&mut page.scene, true, &panel.x.titled(&data.x.label));
+    page.y += rect.h + TITLE_ROOM;
+    page.finish(&data.heading)
+}
+
+/// Whether there is anything to draw.
+pub(super) fn any(panel: &SweepPanel) -> bool {
+    points(&[panel]).next().is_some()
+}
+
+/// All cells that have a place.
+fn points<'a>(panels: &'a [&SweepPanel]) -> impl Iterator<Item = &'a SweepPoint> {
+    let cells = panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
+    cells.filter(|point| point.x.is_finite() && point.mean.is_finite())
+}
+
+/// The swept axis.
+pub(super) fn x_axis(quantity: &Quantity, panels: &[&SweepPanel], width: f64) -> Axis {
+    if !quantity.categories.is_empty() {
+        return Axis::categories(&quantity.categories);
+    }
+    let places = || points(panels).map(|point| point.x);
+    let (lo, hi) = (places().fold(f64::INFINITY, f64::min), places().fold(f64::NEG_INFINITY, f64::max));
+    let count = (width / 80.0).max(2.0);
+    if quantity.log && lo > 0.0 && hi.is_finite() {
+        Axis::log(lo, hi, &quantity.unit, count)
+    } else {
+        Axis::rounded(lo, hi, &quantity.unit, count)
+    }
+}
+
+/// The axis of the measure: the first panel's quantity, wide enough for all panels' means, bands and targets.
+pub(super) fn y_axis(panels: &[&SweepPanel], height: f64) -> Axis {
+    let Some(first) = panels.first() else { return value_axis(&Quantity::default(), None, height) };
+    let positive = points(panels).all(|point| point.mean > 0.0);
+    let ends = points(panels).flat_map(|p| [p.mean, p.low, p.high]);
+    let targets = panels.iter().filter_map(|panel| panel.target.as_ref()).map(|target| target.value);
+    // A band that touches zero does not stop a logarithmic axis: it is cut off there.
+    let drawn = ends.chain(targets).filter(|value| value.is_finite() && !(first.measure.log && positive && *value <= 0.0));
+    let range = drawn.fold(None, |range: Option<(f64, f64)>, value| {
+        Some(range.map_or((value, value), |(lo, hi)| (lo.min(value), hi.max(value))))
+    });
+    value_axis(&first.measure, range, height)
+}
+
+/// Legend of a panel; a single line without a name and without a target needs none.
+pub(super) fn legend(panel: &SweepPanel) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let named = panel.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+    entries.extend(named.map(|(i, series)| (Key::Points(curve(i), i), series.name.clone())));
+    if points(&[panel]).any(|point| point.low.is_finite() && point.high.is_finite()) {
+        entries.push((Key::Band(Stroke::solid(Ink::Series(0), 1.8)), "mean, 95 % confidence".to_owned()));
+    }
+    entries.extend(panel.target.iter().map(|target| (Key::Line(limit(0)), target.label.clone())));
+    entries
+}
+
+/// Target, bands, lines and points.
+pub(super) fn draw(scene: &mut Scene, panel: &Panel, data: &SweepPanel) {
+    if let Some(target) = &data.target {
+        draw_target(scene, panel, target);
+    }
+    for (i, series) in data.series.iter().enumerate() {
+        band(scene, panel, series, curve(i).ink);
+    }
+    for (i, series) in data.series.iter().enumerate() {
+        let means: Vec<Sample> = series.points.iter().map(|p| [p.x, p.mean]).collect();
+        panel.curve(scene, &means, Join::Straight, curve(i));
+        if series.points.len() <= POINTS {
+            let known = series.points.iter().filter(|p| p.x.is_finite() && p.mean.is_finite());
+            scene.fill(known.flat_map(|p| marker(i, panel.place(p.x, p.mean), 4.0)).collect(), curve(i).ink, 1.0);
+        }
+    }
+}
+
+/// The target's line, with short hatching on the side that misses it.
+fn draw_target(scene: &mut Scene, panel: &Panel, target: &Target) {
+    if !target.value.is_finite() || !panel.y.scale.contains(target.value) {
+        return;
+    }
+    let y = panel.y.scale.map(target.value);
+    let side = if target.sense == Sense::AtMost { -6.0 } else { 6.0 };
+    let room = y + side > panel.rect.y && y + side < panel.rect.bottom();
+    if room {
+        let strokes = (0..(panel.rect.w / 12.0) as u32).map(|i| {
+            let x = panel.rect.x + 12.0 * f64::from(i) + 3.0;
+            vec![(x, y), (x + 6.0, y + side)]
+        });
+        scene.lines(strokes.collect(), Stroke::solid(Ink::Limit, 0.6));
+    }
+    panel.level(scene, target.value, limit(0));
+}
+
+/// The confidence band, or bars where a cell stands alone.
+fn band(scene: &mut Scene, panel: &Panel, series: &SweepSeries, ink: Ink) {
+    let known = |p: &SweepPoint| [p.x, p.low, p.high, p.mean].iter().all(|v| v.is_finite());
+    let end = |p: &SweepPoint, value: f64| if known(p) { [p.x, value] } else { [p.x, f64::NAN] };
+    let low: Vec<Sample> = series.points.iter().map(|p| end(p, p.low)).collect();
+    let high: Vec<Sample> = series.points.iter().map(|p| end(p, p.high)).collect();
+    panel.between(scene, &low, &high, Join::Straight, ink, BAND_OPACITY);
+    if series.points.len() <= POINTS {
+        let bars = series.points.iter().filter(|p| known(p)).map(|p| vec![panel.place(p.x, p.low), panel.place(p.x, p.high)]);
+        scene.lines(bars.collect(), Stroke::solid(ink, 1.0));
+    }
+}
+
+/// Left and right edges of the page's content.
+pub(super) const PAGE: (f64, f64) = (MARGIN, WIDTH - MARGIN);
