@@ -4,5 +4,6 @@
 pub mod cluster;
 pub mod control;
 pub mod engine;
+pub mod scenario;
 pub mod units;
 pub mod workload;

@@ -11,13 +11,64 @@ pub struct FleetConfig {
     pub types: Vec<WorkerType>,
 }
 
+impl FleetConfig {
+    /// All workers that exist, those on standby included: ids are 1 to this number.
+    pub fn worker_count(&self) -> u32 {
+        self.types.iter().map(WorkerType::count).sum()
+    }
+
+    /// The type of the worker `id`, or `None` if there is no such worker.
+    pub fn type_of(&self, id: u32) -> Option<&WorkerType> {
+        let mut last = 0;
+        self.types.iter().find(|t| {
+            last += t.count();
+            (1..=last).contains(&id)
+        })
+    }
+}
+
+impl WorkerType {
+    /// Workers of this type, those on standby included.
+    pub fn count(&self) -> u32 {
+        self.workers + self.standby
+    }
+
+    /// Token budget of a step as the worker has it; `None` where an opaque worker names none.
+    pub fn max_num_batched_tokens(&self) -> Option<u64> {
+        match &self.engine {
+            WorkerEngine::Batching(engine) => Some(engine.max_num_batched_tokens),
+            WorkerEngine::Opaque { max_num_batched_tokens, .. } => *max_num_batched_tokens,
+        }
+    }
+
+    /// Whether the worker is an opaque one.
+    pub fn is_opaque(&self) -> bool {
+        matches!(self.engine, WorkerEngine::Opaque { .. })
+    }
+}
+
+impl Override {
+    /// What is reported where the truth is `truth`.
+    pub fn reported(self, truth: Option<u64>) -> Option<u64> {
+        match self {
+            Self::Truth => truth,
+            Self::Absent => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
 /// A number of workers that are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerType {
     /// Name in reports.
     pub name: String,
-    /// How many, 0 or more.
+    /// How many are there at the start, 0 or more.
     pub workers: u32,
+    /// How many more exist, but are not there until an event lets them join. Their ids follow those of `workers`.
+    pub standby: u32,
+    /// What one of them costs, in any unit; only ratios between types matter. Finite, 0 or more.
+    pub cost: f64,
     /// Data-parallel ranks of each, 1 or more.
     pub data_parallel_size: u32,
     /// What it computes with.
@@ -30,6 +81,8 @@ pub struct WorkerType {
     pub engine_request_limit: Option<u32>,
     /// Q, requests that may wait at the worker's gate, 2 or more.
     pub request_queue_limit: u32,
+    /// Whether the scenario names Q although there is no gate: a setting without effect, of which it is told.
+    pub request_queue_limit_idle: bool,
     /// How the worker spreads requests over its ranks where the router does not name one.
     pub rank_dispatch: RankDispatch,
     /// Every step of the worker ends with its slowest rank.
@@ -201,8 +254,20 @@ pub struct TelemetryConfig {
     pub loss: f64,
 }
 
+/// What every backend does: reports are on, with a trailing debounce of 1 ms, and arrive at once.
+impl Default for TelemetryConfig {
+    fn default() -> Self {
+        Self {
+            worker_kv_metrics: true,
+            debounce: Span::from_millis(1),
+            delay: SpanDistribution::Constant { value: Span::ZERO },
+            loss: 0.0,
+        }
+    }
+}
+
 /// What the clients do.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClientConfig {
     /// A closed loop instead of arrivals.
     pub closed_loop: Option<ClosedLoop>,
@@ -214,6 +279,13 @@ pub struct ClientConfig {
     pub patience: Option<Span>,
     /// Whether the server notices that a client left.
     pub server_notices: bool,
+}
+
+/// An open loop of patient clients that never retry; a client that leaves is noticed, as Dynamo notices it.
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self { closed_loop: None, retry: None, patience_first_token: None, patience: None, server_notices: true }
+    }
 }
 
 /// A closed loop.
@@ -242,6 +314,8 @@ pub struct RetryPolicy {
     pub jitter: Jitter,
     /// Retry after the client's own patience ran out as well.
     pub on_timeout: bool,
+    /// Delay of a retry after the client's own patience ran out, without jitter; `None` backs off as after an answer.
+    pub timeout_delay: Option<Span>,
     /// Token throttle: retry only while it has tokens.
     pub budget: Option<RetryBudget>,
     /// Seconds of a `Retry-After` header the frontend sends and the client obeys, if any.
@@ -298,7 +372,7 @@ pub struct ScenarioEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventAction {
     /// `POST /busy_threshold`.
-    PostBusyThreshold(ThresholdUpdate),
+    PostBusyThreshold(ThresholdPost),
     /// A worker load event reaches the frontends.
     Load(ScriptedLoad),
     /// A batch of the router's own tracking reaches the monitor.
@@ -320,6 +394,17 @@ pub enum EventAction {
     },
     /// The worker's runtime configuration changes.
     RuntimeConfig(RuntimeConfigChange),
+}
+
+/// The body of a `POST /busy_threshold`.
+///
+/// The update may hold values that the frontend refuses (400): a scenario can show that a faulty post changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThresholdPost {
+    /// Model it names; `None` names the frontend's own. Any other is unknown to the frontend (404).
+    pub model: Option<String>,
+    /// The thresholds it carries.
+    pub update: ThresholdUpdate,
 }
 
 /// A scripted worker load event; an absent field is not in the event.
@@ -358,7 +443,7 @@ pub struct RuntimeConfigChange {
     /// Ranks.
     pub data_parallel_size: Option<u32>,
     /// KV blocks per rank.
-    pub kv_total_blocks: Override,
+    pub kv_total_blocks: Option<Override>,
     /// Token budget.
-    pub max_num_batched_tokens: Override,
+    pub max_num_batched_tokens: Option<Override>,
 }
