@@ -175,14 +175,100 @@ pub struct ListedRequest {
 }
 
 /// A trace to replay.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceConfig {
     /// The file; relative paths are taken from the scenario's folder, then from the working directory.
     pub path: PathBuf,
     /// Format by name; `None` recognises it from the first rows.
     pub format: Option<String>,
-    /// Class of its requests in reports.
+    /// Class of its requests in reports, where a row names none itself.
     pub class: String,
+    /// How its rows are read and replayed.
+    pub options: TraceOptions,
+}
+
+/// How the rows of a trace are read and replayed; the default replays the file as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceOptions {
+    /// Columns of a file that has no known format.
+    pub columns: Option<TraceColumns>,
+    /// Unit of numeric arrival times, instead of the format's own.
+    pub time_unit: Option<TimeUnit>,
+    /// First instant to replay, in the time of the source after its first row (included).
+    pub window_start: Option<Span>,
+    /// Last instant to replay, in the time of the source after its first row (included).
+    pub window_end: Option<Span>,
+    /// Replay this many times as fast, > 0 and finite (1 when absent).
+    pub rate_scale: Option<f64>,
+    /// Longest gap between two arrivals of the source; longer ones are cut to it.
+    pub max_gap: Option<Span>,
+    /// Start again when the file ends, one mean gap after its last arrival, until the run ends.
+    pub repeat: bool,
+    /// Width of the recorder's ticks: each arrival is moved by a random span below it.
+    pub dequantise: Option<Span>,
+    /// Read at most this many rows.
+    pub max_rows: Option<u64>,
+    /// Longest prompt; longer ones are cut to it.
+    pub max_input_tokens: Option<u32>,
+    /// Longest output; longer ones are cut to it.
+    pub max_output_tokens: Option<u32>,
+    /// A row that would be dropped is an error instead.
+    pub strict: bool,
+    /// Read the whole file into memory and order it by arrival first.
+    pub sort: bool,
+    /// What becomes of prompts that share leading blocks (`hash_ids`).
+    pub prefix_reuse: PrefixReuse,
+    /// Tokens of one block of `hash_ids`, instead of the format's own.
+    pub hash_block_size: Option<u32>,
+    /// Column (CSV) or field (JSON, dots for nesting) whose values are class names.
+    pub class_column: Option<String>,
+    /// Prompt tokens where the source has none (ServeGen clients without a data set).
+    pub input_tokens: Option<LengthDistribution>,
+    /// Generated tokens where the source has none (ServeGen clients without a data set).
+    pub output_tokens: Option<LengthDistribution>,
+}
+
+/// Where a file of no known format keeps what a request needs: names of CSV columns (or their numbers from 1, if the file
+/// has no header line) or of JSON fields (dots for nesting).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceColumns {
+    /// Arrival time.
+    pub arrival: String,
+    /// Its unit.
+    pub arrival_unit: TimeUnit,
+    /// Prompt tokens.
+    pub input_tokens: String,
+    /// Generated tokens.
+    pub output_tokens: String,
+    /// Service time at an opaque worker, and its unit.
+    pub service_time: Option<(String, TimeUnit)>,
+    /// A CSV file starts with a line of column names.
+    pub header: bool,
+}
+
+/// The unit of a time in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds (decimal).
+    Seconds,
+    /// Milliseconds (decimal).
+    Milliseconds,
+    /// Microseconds (decimal).
+    Microseconds,
+    /// Nanoseconds (decimal).
+    Nanoseconds,
+    /// Date and time, `2024-05-10 00:00:00.009930+00:00` and its kin; without a zone it is UTC.
+    Date,
+}
+
+/// What becomes of prompts that share leading blocks with earlier ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrefixReuse {
+    /// Every prompt is computed whole.
+    #[default]
+    Off,
+    /// Leading blocks seen before cost nothing (an infinite cache); memory grows with the distinct blocks of the trace.
+    Discount,
 }
 
 /// A distribution of spans: service times, delays, think times.

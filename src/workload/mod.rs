@@ -1,3 +1,11 @@
 //! Traffic: who arrives when, and with what lengths.
 
+pub mod arrivals;
 pub mod config;
+pub mod error;
+mod evenly;
+pub mod lengths;
+mod quantiles;
+mod rates;
+pub mod sampling;
+pub mod spans;
