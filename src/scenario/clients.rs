@@ -1,0 +1,99 @@
+//! `[clients]`.
+
+use crate::cluster::config::{Backoff, ClientConfig, ClosedLoop, Jitter, RetryBudget, RetryPolicy};
+use crate::units::Span;
+use crate::workload::config::SpanDistribution;
+
+use super::item::{Item, NumberRange};
+use super::section::Section;
+use super::spans;
+
+const MAX_USERS: u32 = 10_000_000;
+const MAX_ATTEMPTS: u32 = 1_000;
+const MAX_STATUSES: usize = 900;
+
+const BACKOFFS: [(&str, Backoff); 2] = [("fixed", Backoff::Fixed), ("exponential", Backoff::Exponential)];
+const JITTERS: [(&str, Jitter); 3] = [("none", Jitter::None), ("full", Jitter::Full), ("equal", Jitter::Equal)];
+
+/// Decodes `[clients]`.
+pub(super) fn decode(section: &mut Section<'_>) -> ClientConfig {
+    ClientConfig {
+        closed_loop: closed_loop(section),
+        retry: section.optional("retry").and_then(|item| retry(&item)),
+        patience_first_token: section.optional("patience_first_token").and_then(|item| item.positive_span()),
+        patience: section.optional("patience").and_then(|item| item.positive_span()),
+        server_notices: section.boolean("server_notices").unwrap_or(ClientConfig::default().server_notices),
+    }
+}
+
+/// `closed_loop = { users, think_time }`, or `max_in_flight = n` for users who do not think.
+fn closed_loop(section: &mut Section<'_>) -> Option<ClosedLoop> {
+    if let Some(item) = section.optional("max_in_flight") {
+        let why = "`max_in_flight` already makes a closed loop";
+        section.forbid("closed_loop", why, "give only one of them");
+        let users = item.u32(1, MAX_USERS)?;
+        return Some(ClosedLoop { users, think_time: SpanDistribution::Constant { value: Span::ZERO } });
+    }
+    let mut table = section.optional("closed_loop")?.table()?;
+    table.require("users", "how many users there are");
+    let users = table.u32("users", 1, MAX_USERS);
+    let think_time = match table.item("think_time") {
+        Some(item) => spans::decode(&item),
+        None => Some(SpanDistribution::Constant { value: Span::ZERO }),
+    };
+    table.finish();
+    Some(ClosedLoop { users: users?, think_time: think_time? })
+}
+
+fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
+    let mut section = item.table()?;
+    section.require("statuses", "a list of statuses such as `[529, 503]`");
+    section.require("attempts", "how many attempts there are in all, the first included");
+    let statuses = section.item("statuses").and_then(|item| statuses(&item));
+    let attempts = section.u32("attempts", 1, MAX_ATTEMPTS);
+    let initial = section.span("initial");
+    let max = section.optional("max").and_then(|item| item.positive_span());
+    if let (Some(initial), Some(max)) = (initial, max)
+        && max < initial
+    {
+        let message = format!("`{}` is `\"{max}\"`: expected at least `initial` = `\"{initial}\"`", section.path_of("max"));
+        section.fault(Some("max"), message, None);
+    }
+    let policy = RetryPolicy {
+        statuses: statuses.unwrap_or_default(),
+        attempts: attempts.unwrap_or(1),
+        backoff: section.one_of("backoff", &BACKOFFS).unwrap_or_default(),
+        initial: initial.unwrap_or(Span::ZERO),
+        max,
+        jitter: section.one_of("jitter", &JITTERS).unwrap_or_default(),
+        on_timeout: section.boolean("on_timeout").unwrap_or(false),
+        timeout_delay: section.optional("timeout_delay").and_then(|item| item.span()),
+        budget: section.optional("budget").and_then(|item| budget(&item)),
+        retry_after: section.optional("retry_after").and_then(|item| item.span()),
+    };
+    section.finish();
+    Some(policy)
+}
+
+fn statuses(item: &Item<'_>) -> Option<Vec<u16>> {
+    let mut statuses = Vec::new();
+    for entry in item.filled_list(MAX_STATUSES)? {
+        let Some(status) = entry.u32(100, 999).and_then(|s| u16::try_from(s).ok()) else { continue };
+        if statuses.contains(&status) {
+            entry.fault(format!("`{}` is `{status}`: it is in the list already", entry.path()), None);
+        }
+        statuses.push(status);
+    }
+    Some(statuses)
+}
+
+fn budget(item: &Item<'_>) -> Option<RetryBudget> {
+    let mut section = item.table()?;
+    section.require("max_tokens", "tokens at the start and at most");
+    section.require("token_ratio", "tokens that a success gives back");
+    // The bounds of gRPC's own throttle.
+    let max_tokens = section.number("max_tokens", NumberRange::above(0.0, 1_000.0));
+    let token_ratio = section.number("token_ratio", NumberRange::between(0.0, 1_000.0));
+    section.finish();
+    Some(RetryBudget { max_tokens: max_tokens?, token_ratio: token_ratio? })
+}

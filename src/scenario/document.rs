@@ -1,0 +1,205 @@
+//! A scenario file, parsed once; many variants of it are decoded cheaply.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use super::fault::{Fault, Faults, Place};
+use super::node::{self, Origin, Table};
+use super::section::{Context, Section};
+use super::set_option::{self, SetOption};
+use super::types::Loaded;
+
+/// Largest scenario file, in bytes: far above any written by hand, far below what would hurt.
+pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// A parsed scenario file with the options that change it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The file's name as the user gave it, and its text for line numbers.
+    source: Arc<Source>,
+    pub(super) root: Table,
+    pub(super) sets: Vec<SetOption>,
+}
+
+/// Text and name of a file.
+#[derive(Debug)]
+struct Source {
+    name: String,
+    text: String,
+}
+
+impl Document {
+    /// Reads and parses a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or is not TOML (all faults of it).
+    pub fn load(path: &Path) -> Result<Self, Faults> {
+        let (name, bytes) = if path == Path::new("-") {
+            ("<stdin>".to_owned(), read_bounded(io::stdin().lock()))
+        } else {
+            (path.display().to_string(), read_file(path))
+        };
+        let place = Place::File { file: name.clone() };
+        let bytes = bytes.map_err(|e| Faults::one(place.clone(), format!("cannot read the scenario: {}", reason(&e))))?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(Faults::one(place, format!("a scenario file has at most {} MiB", MAX_FILE_BYTES >> 20)));
+        }
+        let text = String::from_utf8(bytes).map_err(|e| not_utf8(&name, &e))?;
+        Self::parse(&text, &name)
+    }
+
+    /// Parses a text; `origin` is the name of the file it came from, used in messages and to find traces beside it.
+    ///
+    /// # Errors
+    /// All places where the text is not TOML.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, Faults> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let source = Source { name: origin.to_owned(), text: text.to_owned() };
+        let (table, errors) = DeTable::parse_recoverable(&source.text);
+        let mut faults = Faults::default();
+        for error in &errors {
+            let place = source.place(error.span().map_or(0, |span| span.start));
+            faults.push(Fault { place, path: String::new(), message: syntax(error.message()), hint: None });
+        }
+        if !faults.is_empty() {
+            faults.sort();
+            return Err(faults);
+        }
+        let root = node::from_table(table.get_ref(), &Origin::Offset);
+        Ok(Self { source: Arc::new(source), root, sets: Vec::new() })
+    }
+
+    /// This document with further options applied, in their order.
+    ///
+    /// # Errors
+    /// All options whose path leads nowhere or whose value is no TOML.
+    pub fn with(&self, sets: &[SetOption]) -> Result<Self, Faults> {
+        let mut changed = self.clone();
+        let mut faults = Faults::default();
+        for set in sets {
+            let index = changed.sets.len();
+            changed.sets.push(set.clone());
+            if let Err((message, hint)) = set_option::apply(&mut changed.root, set, index) {
+                let place = Place::Option { text: set.to_string() };
+                faults.push(Fault { place, path: set.path().to_owned(), message, hint });
+            }
+        }
+        if faults.is_empty() { Ok(changed) } else { Err(faults) }
+    }
+
+    /// Decodes the scenario.
+    ///
+    /// # Errors
+    /// All faults.
+    pub fn decode(&self) -> Result<Loaded, Faults> {
+        let context = Context::new(self);
+        let scenario = super::top::decode(&context);
+        let mut faults = context.finish();
+        match scenario {
+            Some(scenario) if faults.is_empty() => Ok(Loaded { warnings: scenario.warnings(), scenario }),
+            _ => {
+                faults.sort();
+                Err(faults)
+            }
+        }
+    }
+
+    /// Whether the file has the table `name` (`sweep`, `plan`).
+    pub fn has_table(&self, name: &str) -> bool {
+        self.root.get(name).is_some()
+    }
+
+    /// Decodes a table that the scenario itself leaves alone (`sweep`, `plan`): `read` gets its section and returns
+    /// what it made of it; an absent table is an empty one.
+    ///
+    /// # Errors
+    /// All faults that `read` met; keys it never asked for are among them.
+    pub fn read_table<T>(&self, name: &'static str, read: impl FnOnce(&mut Section<'_>) -> Option<T>) -> Result<T, Faults> {
+        let context = Context::new(self);
+        let mut root = context.root();
+        let value = root.table_or_empty(name).and_then(|mut section| {
+            let value = read(&mut section);
+            section.finish();
+            value
+        });
+        let mut faults = context.finish();
+        match value {
+            Some(value) if faults.is_empty() => Ok(value),
+            _ if faults.is_empty() => Err(Faults::one(self.place_of_file(), format!("[{name}] cannot be read"))),
+            _ => {
+                faults.sort();
+                Err(faults)
+            }
+        }
+    }
+
+    /// The folder the scenario stands in; relative paths are looked up there first.
+    pub(super) fn folder(&self) -> PathBuf {
+        Path::new(&self.source.name).parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// The file's name without folder and ending, if it has one.
+    pub(super) fn stem(&self) -> Option<String> {
+        let path = Path::new(&self.source.name);
+        path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned)
+    }
+
+    pub(super) fn place(&self, origin: Origin) -> Place {
+        match origin {
+            Origin::Offset(offset) => self.source.place(offset),
+            Origin::Set(index) => Place::Option { text: self.sets[index].to_string() },
+        }
+    }
+
+    pub(super) fn place_of_file(&self) -> Place {
+        Place::File { file: self.source.name.clone() }
+    }
+}
+
+impl Source {
+    fn place(&self, offset: usize) -> Place {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Place::Position { file: self.name.clone(), line, column }
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_dir() {
+        return Err(io::Error::other("it is a directory"));
+    }
+    read_bounded(fs::File::open(path)?)
+}
+
+/// Reads at most one byte more than allowed, so that an endless pipe or device ends in an error.
+fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What went wrong, without the number of the operating system's error.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Faults {
+    let valid = error.utf8_error().valid_up_to();
+    let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
+    let place = Place::Position { file: name.to_owned(), line, column: 1 };
+    Faults::one(place, "not a text in UTF-8: a scenario is a TOML file")
+}
+
+/// The parser's message as one lowercase line.
+fn syntax(message: &str) -> String {
+    let line: String = message.lines().collect::<Vec<_>>().join(", ");
+    format!("no valid TOML: {line}")
+}

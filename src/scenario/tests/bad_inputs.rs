@@ -1,0 +1,1003 @@
+//! Bad files and what is said of them.
+
+use super::{BASE, OPAQUE, faults};
+
+#[test]
+fn a_misspelt_key_names_the_nearest_valid_one() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+active_decode_block_threshold = 0.85
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:1: `frontend.active_decode_block_threshold` is no key of `frontend`
+      hint: did you mean `active_decode_blocks_threshold`?
+    "#);
+}
+
+#[test]
+fn an_unknown_key_without_a_neighbour_lists_the_keys() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[slo]
+latency = "2s"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:1: `slo.latency` is no key of `slo`
+      hint: the keys of `slo` are `ttft`, `tpot`, `e2e`
+    "#);
+}
+
+#[test]
+fn an_unknown_table_is_refused() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontends]
+router_mode = "kv"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:10:2: `frontends` is no key of a scenario
+      hint: did you mean `frontend`?
+    "#);
+}
+
+#[test]
+fn what_is_not_toml_names_every_bad_line() {
+    let text = r#"name = "x
+[fleet
+workers = = 3
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:1:10: no valid TOML: invalid basic string, expected `"`
+    burst.toml:2:7: no valid TOML: unclosed table, expected `]`
+    burst.toml:3:11: no valid TOML: extra `=`, expected nothing
+    burst.toml:3:13: no valid TOML: unexpected key or value, expected newline, `#`
+    "#);
+}
+
+#[test]
+fn a_duplicate_key_is_refused() {
+    let text = r#"[fleet]
+workers = 1
+workers = 2
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:3:1: no valid TOML: duplicate key");
+}
+
+#[test]
+fn an_empty_file_says_what_is_missing() {
+    let text = r#""#;
+    insta::assert_snapshot!(faults(text), @"burst.toml: `fleet` is missing: expected a table with `workers` and an `engine`");
+}
+
+#[test]
+fn a_fleet_without_workers_and_engine_says_both() {
+    let text = r#"horizon = "1s"
+[fleet]
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:2:1: `fleet.workers` is missing: expected how many workers there are
+    burst.toml:2:1: `fleet.engine` is missing: expected a preset, coefficients, or `service_time`
+      hint: for example `engine = "h100-llama-3.1-8b-bf16-vllm"`
+    "#);
+}
+
+#[test]
+fn negative_workers() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = -1
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:3:11: `fleet.workers` is `-1`: expected a whole number from 0 to 65535");
+}
+
+#[test]
+fn fractional_workers() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 2.0
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:3:11: `fleet.workers` is `2.0`: expected a whole number from 0 to 65535
+      hint: write it without a decimal point or exponent: `2`
+    "#);
+}
+
+#[test]
+fn workers_as_a_text() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = "4"
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:3:11: `fleet.workers` is `"4"`: expected a whole number from 0 to 65535
+      hint: write the number without quotes: `4`
+    "#);
+}
+
+#[test]
+fn workers_beyond_any_integer() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 99999999999999999999999999
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:3:11: `fleet.workers` is `99999999999999999999999999`: expected a whole number from 0 to 65535");
+}
+
+#[test]
+fn too_many_ranks_in_all() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 60000
+data_parallel_size = 1024
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:4:22: `fleet` has 61440000 ranks in all: expected at most 1048576");
+}
+
+#[test]
+fn a_horizon_without_unit() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"horizon = 600
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:1:11: `horizon` is `600`: expected a duration such as `"250ms"`, `"1.5s"` or `"10m"`
+      hint: a duration is a text with a unit (ns, us, ms, s, m, h, d), such as `"600s"`
+    "#);
+}
+
+#[test]
+fn a_horizon_with_an_unknown_unit() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"horizon = "10 minutes"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"10 minutes"`: a duration needs a unit: ns, us, ms, s, m, h or d"#);
+}
+
+#[test]
+fn a_negative_horizon() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"horizon = "-1s"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"-1s"`: a duration cannot be negative"#);
+}
+
+#[test]
+fn a_horizon_finer_than_the_clock() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"horizon = "0.5ns"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"0.5ns"`: the clock counts whole nanoseconds: the value has finer digits"#);
+}
+
+#[test]
+fn a_service_time_beyond_any_clock() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1e30s"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:4:16: `fleet.service_time` is `"1e30s"`: `e` is no unit of time: expected ns, us, ms, s, m, h or d"#);
+}
+
+#[test]
+fn a_horizon_of_a_million_years() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"horizon = "9999999999h"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"9999999999h"`: too long: the clock holds 584 years"#);
+}
+
+#[test]
+fn n_of_zero_says_how_to_go_without() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"engine_request_limit = 0
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:24: `fleet.engine_request_limit` is `0`: expected a whole number from 1 to 1000000000
+      hint: leave `engine_request_limit` out, or set it to `"none"`, to run without a gate
+    "#);
+}
+
+#[test]
+fn q_of_one_names_the_minimum() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"engine_request_limit = 2
+request_queue_limit = 1
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:23: `fleet.request_queue_limit` is `1`: expected a whole number from 2 to 1000000000
+      hint: the minimum is 2: one request waits in the channel and one with the dispatcher
+    "#);
+}
+
+#[test]
+fn q_of_zero_names_the_minimum() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"engine_request_limit = 2
+request_queue_limit = 0
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:23: `fleet.request_queue_limit` is `0`: expected a whole number from 2 to 1000000000
+      hint: the minimum is 2: one request waits in the channel and one with the dispatcher
+    "#);
+}
+
+#[test]
+fn an_engine_beside_a_service_time() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"engine = "dynamo-mocker"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:10: `fleet.engine` cannot be given here: `service_time` makes the workers opaque
+      hint: remove `engine`, or remove `service_time`
+    "#);
+}
+
+#[test]
+fn seats_of_an_opaque_worker() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"max_num_seqs = 4
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:16: `fleet.max_num_seqs` cannot be given here: an opaque worker knows nothing but its service time
+      hint: give an `engine` instead of `service_time`, or remove the field
+    "#);
+}
+
+#[test]
+fn an_unknown_preset_names_its_neighbour() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "h100-llama-3-8b-bf16-vllm"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:4:10: `fleet.engine` is `"h100-llama-3-8b-bf16-vllm"`: there is no preset of that name
+      hint: did you mean `h100-llama-3.1-8b-bf16-vllm`?
+    "#);
+}
+
+#[test]
+fn coefficients_without_blocks() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = { base = 0.0175, prefill = "104.1us" }
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:2:1: `fleet.kv_total_blocks` is missing: expected the KV blocks of a rank, 1 or more");
+}
+
+#[test]
+fn coefficients_without_unit_too_few_negative_or_unnamed() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+kv_total_blocks = 100
+engine = { prefill = [5.28, 0.01655], decode = ["6.4", -0.011, "4.17e-5 ms"], fixed = 3 }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:5:22: `fleet.engine.prefill` is a list: expected a list of three coefficients, in milliseconds or with a unit
+    burst.toml:5:49: `fleet.engine.decode.0` is `"6.4"`: a duration needs a unit: s, ms, us, ns, ps, fs or as
+    burst.toml:5:56: `fleet.engine.decode.1` is `-0.011`: a step time cannot be negative
+    burst.toml:5:79: `fleet.engine.fixed` is no key of `fleet.engine`
+      hint: the keys of `fleet.engine` are `preset`, `served_factor`, `prefill`, `decode`
+    "#);
+}
+
+#[test]
+fn an_engine_that_takes_no_time() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+kv_total_blocks = 100
+engine = { base = 0 }
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:5:10: all step times of `fleet.engine` are zero: expected at least one above zero");
+}
+
+#[test]
+fn an_engine_table_without_step_times() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = { served_factor = 1.1 }
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:4:10: `fleet.engine` has no step times: expected `preset`, or `base` and its kin in seconds, or the lists `prefill` and `decode` in milliseconds");
+}
+
+#[test]
+fn fewer_tokens_than_seats() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+max_num_batched_tokens = 128
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:5:26: `fleet.max_num_batched_tokens` is `128`: expected at least `max_num_seqs` = `256`, as vLLM does
+      hint: each running sequence takes a token of a step
+    "#);
+}
+
+#[test]
+fn both_names_of_the_block_size() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+block_size = 16
+kv_cache_block_size = 16
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:5:14: `fleet.block_size` is another name of `kv_cache_block_size`: give only one of them");
+}
+
+#[test]
+fn an_advertised_number_of_ranks_cannot_be_absent() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+[fleet.advertised]
+data_parallel_size = "absent"
+kv_total_blocks = "unknown"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:6:22: `fleet.advertised.data_parallel_size` is `"absent"`: expected a whole number from 1 to 1024, or `"truth"`
+    burst.toml:7:19: `fleet.advertised.kv_total_blocks` is `"unknown"`: expected a whole number from 0 to 1000000000000, `"truth"` or `"absent"`
+    "#);
+}
+
+#[test]
+fn worker_types_need_names_of_their_own_and_their_own_numbers() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 3
+engine = "dynamo-mocker"
+[[fleet.worker_types]]
+name = "a"
+workers = 1
+[[fleet.worker_types]]
+name = "a"
+workers = 1
+cost = -2
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:3:11: `fleet.workers` cannot be given here: the worker types say how many there are
+      hint: give `workers` in each of `fleet.worker_types`
+    burst.toml:9:8: `fleet.worker_types.1.name` is `"a"`: another worker type has this name
+    burst.toml:11:8: `fleet.worker_types.1.cost` is `-2`: expected a finite number of 0 or more
+    "#);
+}
+
+#[test]
+fn an_empty_list_of_worker_types() {
+    let text = r#"horizon = "1s"
+[fleet]
+worker_types = []
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:3:16: `fleet.worker_types` is an empty list: expected at least one entry");
+}
+
+#[test]
+fn thresholds_out_of_range() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+active_decode_blocks_threshold = 1.5
+active_prefill_tokens_threshold = -1
+active_prefill_tokens_threshold_frac = inf
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:34: `frontend.active_decode_blocks_threshold` is `1.5`: expected a number from 0 to 1
+    burst.toml:12:35: `frontend.active_prefill_tokens_threshold` is `-1`: expected a whole number of 0 or more
+    burst.toml:13:40: `frontend.active_prefill_tokens_threshold_frac` is `inf`: expected a finite number of 0 or more
+    "#);
+}
+
+#[test]
+fn a_threshold_that_is_not_a_number() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+active_decode_blocks_threshold = nan
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:11:34: `frontend.active_decode_blocks_threshold` is `nan`: expected a number from 0 to 1");
+}
+
+#[test]
+fn an_overload_status_that_is_none() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+overload_status_code = 1000
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:11:24: `frontend.overload_status_code` is `1000`: expected a whole number from 200 to 999");
+}
+
+#[test]
+fn both_names_of_the_overload_status() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+overload_status_code = 529
+http_overload_status_code = 503
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:12:29: `frontend.http_overload_status_code` is another name of `overload_status_code`: give only one of them");
+}
+
+#[test]
+fn a_router_mode_that_does_not_exist() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+router_mode = "round-robbin"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:15: `frontend.router_mode` is `"round-robbin"`: expected one of `round-robin`, `random`, `power-of-two`, `least-loaded`, `kv`
+      hint: did you mean `round-robin`?
+    "#);
+}
+
+#[test]
+fn output_blocks_without_prompt_blocks() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+router_track_output_blocks = true
+router_track_active_blocks = false
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:30: `frontend.router_track_output_blocks` is `true` while `router_track_active_blocks` is `false`: expected prompt blocks to be tracked where output blocks are
+      hint: the release refuses this combination too
+    "#);
+}
+
+#[test]
+fn weights_that_do_not_fit_the_frontends() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+frontends = 3
+spread = [1, 2]
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:12:10: `frontend.spread` has 2 weights: expected 3, one for each frontend
+      hint: `frontends` says how many there are
+    "#);
+}
+
+#[test]
+fn a_loss_that_is_no_share() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[telemetry]
+loss = 1.01
+delay = { distribution = "gamma", mean = "5ms" }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:8: `telemetry.loss` is `1.01`: expected a number from 0 to 1
+    burst.toml:12:9: `telemetry.delay.cv` is missing: expected a coefficient of variation above 0
+    "#);
+}
+
+#[test]
+fn a_rate_that_is_negative_and_one_that_goes_back_in_time() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[[workload.classes]]
+class = "a"
+arrivals = { process = "poisson", rate = -4 }
+[[workload.classes]]
+class = "b"
+arrivals = { process = "constant", rate = [{ at = "0s", rate = 1 }, { at = "5s", rate = 2 }, { at = "5s", rate = 3 }] }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:42: `workload.classes.0.arrivals.rate` is `-4`: expected a number from 0 to 1000000000
+    burst.toml:10:43: `workload.classes.1.arrivals.rate.2.at` is `"5s"`: expected later than the piece before, `"5s"`
+    "#);
+}
+
+#[test]
+fn arrivals_that_are_just_a_number() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = 40
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:6:12: `workload.arrivals` is `40`: expected a table with a `process` and its `rate`
+      hint: for example `{ process = "poisson", rate = 40 }`
+    "#);
+}
+
+#[test]
+fn a_rate_that_does_not_begin_at_the_start() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = [{ at = "1s", rate = 1 }] }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:6:42: `workload.arrivals.rate.0.at` is `"1s"`: expected `"0s"`, the start of the run"#);
+}
+
+#[test]
+fn lengths_that_no_lognormal_has_and_a_missing_one() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+input_tokens = { distribution = "lognormal", mean = 100, p99 = 5000 }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:5:1: `workload.output_tokens` is missing: expected a number of tokens, or a table with a `distribution`
+    burst.toml:7:64: `workload.input_tokens.p99` is `5000` at `mean` = `100`: expected a number from the mean to 14.96 times the mean
+      hint: no lognormal has a tail beyond that: use `pareto`, `empirical` or `mixture`
+    "#);
+}
+
+#[test]
+fn an_output_of_no_tokens() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+input_tokens = 0
+output_tokens = 0
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:8:17: `workload.output_tokens` is `0`: expected a whole number from 1 to 16777216");
+}
+
+#[test]
+fn weights_that_do_not_fit_the_values() {
+    let text = r#"horizon = "1s"
+[fleet]
+workers = 1
+engine = "dynamo-mocker"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+input_tokens = { distribution = "empirical", values = [1, 2], weights = [1] }
+output_tokens = { distribution = "empirical", values = [] }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:73: `workload.input_tokens.weights` has 1 entries: expected 2, one for each of `values`
+    burst.toml:8:56: `workload.output_tokens.values` is an empty list: expected at least one entry
+    "#);
+}
+
+#[test]
+fn a_trace_that_does_not_exist() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[workload]
+trace = "no/such/trace.csv"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:9: `workload.trace` is `"no/such/trace.csv"`: no such file (tried `no/such/trace.csv`)
+      hint: a relative path is taken from the scenario's folder, then from the working directory
+    "#);
+}
+
+#[test]
+fn a_trace_that_is_a_directory() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[workload]
+trace = { path = "." }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:8:18: `workload.trace.path` is `"."`: expected a trace file, not a directory"#);
+}
+
+#[test]
+fn arrivals_that_never_end_without_a_horizon() {
+    let text = r#"[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml: the run has no end: the arrivals of class `default` go on for ever, and neither `horizon` nor `requests` is given
+      hint: add `horizon = "10m"` or `requests = 100000`
+    "#);
+}
+
+#[test]
+fn a_closed_loop_that_never_ends() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[clients]
+max_in_flight = 8
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml: the run has no end: a closed loop goes on for ever, and neither `horizon` nor `requests` is given
+      hint: add `horizon = "10m"` or `requests = 100000`
+    "#);
+}
+
+#[test]
+fn arrivals_in_a_closed_loop() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[clients]
+closed_loop = { users = 8 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:12: `workload.arrivals` cannot be given here: in a closed loop the clients decide when requests arrive
+      hint: remove it, or remove `clients.closed_loop`
+    "#);
+}
+
+#[test]
+fn a_retry_that_is_incomplete_and_one_status_twice() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[clients]
+retry = { statuses = [529, 529, 99], backoff = "expo", jitter = true }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:9: `clients.retry.attempts` is missing: expected how many attempts there are in all, the first included
+    burst.toml:11:28: `clients.retry.statuses.1` is `529`: it is in the list already
+    burst.toml:11:33: `clients.retry.statuses.2` is `99`: expected a whole number from 100 to 999
+    burst.toml:11:48: `clients.retry.backoff` is `"expo"`: expected one of `fixed`, `exponential`
+    burst.toml:11:65: `clients.retry.jitter` is `true`: expected one of `none`, `full`, `equal`
+    "#);
+}
+
+#[test]
+fn a_longest_back_off_below_the_first() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[clients]
+retry = { statuses = [529], attempts = 3, initial = "2s", max = "1s" }
+patience = "0s"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:65: `clients.retry.max` is `"1s"`: expected at least `initial` = `"2s"`
+    burst.toml:12:12: `clients.patience` is `"0s"`: expected a duration above zero
+    "#);
+}
+
+#[test]
+fn events_naming_workers_and_frontends_that_do_not_exist() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+worker_leave = 3
+[[events]]
+at = "1s"
+load = { worker = 0, kv_used_blocks = 4 }
+[[events]]
+at = "1s"
+report_down = 1
+frontends = [0, 1]
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:12:16: `events.0.worker_leave` is `3`: expected a worker that exists, 1 to 2
+      hint: workers that join later are counted by `standby`
+    burst.toml:15:19: `events.1.load.worker` is `0`: expected a whole number from 1 to 65535
+    burst.toml:19:17: `events.2.frontends.1` is `1`: expected a whole number from 0 to 0
+    "#);
+}
+
+#[test]
+fn events_with_no_action_two_or_a_misspelt_one() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+[[events]]
+at = "2s"
+worker_leave = 1
+worker_join = 1
+[[events]]
+at = "3s"
+post_busy_thresholds = { active_decode_blocks_threshold = 0.5 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:10:1: `events.0` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`
+    burst.toml:14:16: `events.1` has `worker_leave`, `worker_join`: expected exactly one action
+      hint: write one `[[events]]` for each
+    burst.toml:16:1: `events.2` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`
+    burst.toml:18:1: `events.2.post_busy_thresholds` is no key of `events.2`
+      hint: did you mean `post_busy_threshold`?
+    "#);
+}
+
+#[test]
+fn an_event_without_an_instant_and_one_that_ends_before_it_begins() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+worker_leave = 1
+[[events]]
+at = "5s"
+every = "0s"
+until = "1s"
+worker_leave = 1
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:10:1: `events.0.at` is missing: expected the instant of the event
+    burst.toml:14:9: `events.1.every` is `"0s"`: expected a duration above zero
+    burst.toml:15:9: `events.1.until` needs `every`: an event without it happens once
+    "#);
+}
+
+#[test]
+fn asking_to_unset_a_threshold_at_run_time() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+post_busy_threshold = { active_decode_blocks_threshold = "none", active_prefill_tokens_threshold = false }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:12:58: `events.0.post_busy_threshold.active_decode_blocks_threshold` is `"none"`: nothing can be unset at run time
+      hint: a field that is left out keeps its value; a check can be made harmless by a high value, but not removed
+    burst.toml:12:100: `events.0.post_busy_threshold.active_prefill_tokens_threshold` is `false`: nothing can be unset at run time
+      hint: a field that is left out keeps its value; a check can be made harmless by a high value, but not removed
+    "#);
+}
+
+#[test]
+fn a_posted_threshold_that_is_no_number() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+post_busy_threshold = { active_decode_blocks_threshold = "0.6", active_prefill_tokens_threshold = 0.5 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:12:58: `events.0.post_busy_threshold.active_decode_blocks_threshold` is `"0.6"`: expected a number
+    burst.toml:12:99: `events.0.post_busy_threshold.active_prefill_tokens_threshold` is `0.5`: expected a whole number of 0 or more
+    "#);
+}
+
+#[test]
+fn a_runtime_configuration_that_changes_nothing() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+runtime_config = { worker = 1 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:12:18: `events.0.runtime_config` changes nothing: expected one of `data_parallel_size`, `kv_total_blocks`, `max_num_batched_tokens`");
+}
+
+#[test]
+fn an_incomplete_scheduler_batch() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+scheduler_load = [{ worker = 1, active_decode_blocks = 20 }]
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:12:19: `events.0.scheduler_load.0.active_prefill_tokens` is missing: expected tokens: a batch of the router always carries them");
+}
+
+#[test]
+fn events_as_a_table() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[events]
+at = "1s"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @"burst.toml:10:1: `events` is a table: expected a list");
+}
+
+#[test]
+fn a_name_that_is_no_folder() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"name = "../secrets"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:1:8: `name` is `"../secrets"`: expected a name without control characters and without any of `/ \ : * ? " < > |`
+      hint: the name is that of the folder of the results
+    "#);
+}
+
+#[test]
+fn a_name_that_is_too_long() {
+    let text = &format!(
+        "{}{OPAQUE}",
+        r#"name = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:8: `name` is `"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"`: expected a text of 1 to 100 characters"#);
+}
+
+#[test]
+fn a_warm_up_as_long_as_the_run_and_phases_out_of_order() {
+    let text = r#"horizon = "10s"
+warmup = "10s"
+phases = ["5s", "3s", "11s"]
+[fleet]
+workers = 1
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:2:10: `warmup` is `"10s"`: expected less than `horizon` = `"10s"`
+    burst.toml:3:17: `phases.1` is `"3s"`: expected later than `"5s"`
+    burst.toml:3:23: `phases.2` is `"11s"`: expected before `horizon` = `"10s"`
+    "#);
+}
+
+#[test]
+fn listed_requests_with_a_count_a_worker_and_a_service_time_that_make_no_sense() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[workload.requests]]
+at = "1s"
+input_tokens = 10
+output_tokens = 1
+service_time = "1s"
+worker = 9
+every = "1s"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:14:16: `workload.requests.0.service_time` cannot be given here: batching workers compute it from the tokens
+      hint: give `fleet.service_time` for opaque workers
+    burst.toml:15:10: `workload.requests.0.worker` is `9`: expected a worker that exists, 1 to 2
+      hint: workers that join later are counted by `standby`
+    burst.toml:16:9: `workload.requests.0.every` needs `count`: how many requests are that far apart
+    "#);
+}
+
+#[test]
+fn requests_without_the_service_time_they_need() {
+    let text = r#"[fleet]
+workers = 1
+service_time = "per_request"
+[[workload.requests]]
+at = "1s"
+[[workload.classes]]
+class = "a"
+arrivals = { process = "poisson", rate = [{ at = "0s", rate = 1 }, { at = "9s", rate = 0 }] }
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:4:1: `workload.requests.0.service_time` is missing: expected a duration, because `fleet.service_time` is `"per_request"`
+    burst.toml:4:3: `fleet.service_time` is `"per_request"`, but generated requests bring none: expected a distribution there
+      hint: requests of a trace or of `workload.requests` may bring a service time
+    "#);
+}
+
+#[test]
+fn single_arrivals_beside_classes() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[workload.classes]]
+class = "a"
+arrivals = { process = "poisson", rate = 1 }
+input_tokens = 1
+output_tokens = 1
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:7:12: `workload.arrivals` cannot be given here: the classes say it
+      hint: move it into one of `workload.classes`
+    burst.toml:8:16: `workload.input_tokens` cannot be given here: the classes say it
+      hint: move it into one of `workload.classes`
+    burst.toml:9:17: `workload.output_tokens` cannot be given here: the classes say it
+      hint: move it into one of `workload.classes`
+    "#);
+}
+
+#[test]
+fn limits_given_twice() {
+    let text = r#"max_events = 5
+horizon = "1s"
+[limits]
+max_events = 6
+max_requests_in_system = 0
+[fleet]
+workers = 1
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:4:14: `limits.max_events` cannot be given here: it stands at the top level already
+      hint: give only one of them
+    burst.toml:5:26: `limits.max_requests_in_system` is `0`: expected a whole number from 1 to 1000000000
+    "#);
+}
+
+#[test]
+fn a_table_where_a_duration_belongs_and_a_date_where_a_number_belongs() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[slo]
+ttft = { mean = "1s" }
+[frontend]
+migration_limit = 2024-05-10
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:8: `slo.ttft` is a table: expected a duration such as `"250ms"`, `"1.5s"` or `"10m"`
+      hint: a duration is a text with a unit (ns, us, ms, s, m, h, d), such as `"1.5s"`
+    burst.toml:13:19: `frontend.migration_limit` is `2024-05-10`: expected a whole number from 0 to 4294967295
+    "#);
+}
+
+#[test]
+fn reserved_tables_must_be_tables() {
+    let text = r#"sweep = 4
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+"#;
+    insta::assert_snapshot!(faults(text), @"burst.toml:1:9: `sweep` is `4`: expected a table");
+}
+
+#[test]
+fn control_characters_and_backticks_in_a_value_stay_on_one_line() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+router_mode = "a\u001b[31m`\nb"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:11:15: `frontend.router_mode` is `"a\u{1b}[31m'\nb"`: expected one of `round-robin`, `random`, `power-of-two`, `least-loaded`, `kv`"#);
+}

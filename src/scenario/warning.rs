@@ -1,0 +1,42 @@
+//! Warnings as typed data: shown to people and written to machine formats alike.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Something that is no error, but that whoever reads the results should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// What kind of thing it is: a stable name for machines, see [`codes`].
+    pub code: &'static str,
+    /// What it is about: the path of a field, a worker, a threshold post.
+    pub subject: String,
+    /// What was found and why it matters: a lowercase fragment.
+    pub cause: String,
+    /// What to do about it.
+    pub next_step: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}\n  hint: {}", self.subject, self.cause, self.next_step)
+    }
+}
+
+/// Codes of the warnings that a scenario alone can give.
+pub mod codes {
+    /// A setting that cannot change anything.
+    pub const NO_EFFECT: &str = "no_effect";
+    /// A configured check whose signal cannot arrive.
+    pub const SIGNAL_MISSING: &str = "signal_missing";
+    /// A configured check whose capacity is not reported.
+    pub const CAPACITY_UNKNOWN: &str = "capacity_unknown";
+    /// A threshold that cannot fire below full usage.
+    pub const THRESHOLD_CANNOT_FIRE: &str = "threshold_cannot_fire";
+    /// A preset used where its fit is known to be poor.
+    pub const PRESET_OUT_OF_RANGE: &str = "preset_out_of_range";
+    /// An event that the run ends before.
+    pub const EVENT_AFTER_END: &str = "event_after_end";
+    /// An event the release will refuse.
+    pub const POST_REFUSED: &str = "post_refused";
+}
