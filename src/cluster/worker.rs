@@ -16,6 +16,8 @@ pub struct Worker {
     pub kind: usize,
     /// Registered, and able to serve.
     pub present: bool,
+    /// What it has.
+    pub truth: RuntimeConfig,
     /// What it advertises.
     pub advertised: RuntimeConfig,
     /// N + Q; `None` lets everything straight into the engine.
@@ -100,6 +102,7 @@ impl Worker {
             id,
             kind,
             present: true,
+            truth: truth(of),
             advertised: advertised(of),
             gate: of.engine_request_limit.map(|n| {
                 let limits = GateLimits::new(n, of.request_queue_limit);
@@ -132,18 +135,33 @@ impl Worker {
     pub fn reconfigure(&mut self, change: &RuntimeConfigChange) {
         let advertised = &mut self.advertised;
         advertised.dp_size = change.data_parallel_size.unwrap_or(advertised.dp_size);
-        advertised.kv_total_blocks = change.kv_total_blocks.reported(advertised.kv_total_blocks);
-        advertised.max_num_batched_tokens = change.max_num_batched_tokens.reported(advertised.max_num_batched_tokens);
+        if let Some(change) = change.kv_total_blocks {
+            advertised.kv_total_blocks = change.reported(self.truth.kv_total_blocks);
+        }
+        if let Some(change) = change.max_num_batched_tokens {
+            advertised.max_num_batched_tokens = change.reported(self.truth.max_num_batched_tokens);
+        }
+    }
+}
+
+/// What a worker of this type has.
+fn truth(of: &WorkerType) -> RuntimeConfig {
+    RuntimeConfig {
+        dp_start: 0,
+        dp_size: of.data_parallel_size,
+        kv_total_blocks: of.kv_total_blocks,
+        max_num_batched_tokens: of.max_num_batched_tokens(),
     }
 }
 
 /// What a worker of this type reports when it registers.
 fn advertised(of: &WorkerType) -> RuntimeConfig {
-    let ranks = of.advertised.data_parallel_size.reported(Some(u64::from(of.data_parallel_size)));
+    let truth = truth(of);
+    let ranks = of.advertised.data_parallel_size.reported(Some(u64::from(truth.dp_size)));
     RuntimeConfig {
-        dp_start: 0,
-        dp_size: ranks.and_then(|n| u32::try_from(n).ok()).unwrap_or(of.data_parallel_size),
-        kv_total_blocks: of.advertised.kv_total_blocks.reported(of.kv_total_blocks),
-        max_num_batched_tokens: of.advertised.max_num_batched_tokens.reported(of.max_num_batched_tokens()),
+        dp_size: ranks.and_then(|n| u32::try_from(n).ok()).unwrap_or(truth.dp_size),
+        kv_total_blocks: of.advertised.kv_total_blocks.reported(truth.kv_total_blocks),
+        max_num_batched_tokens: of.advertised.max_num_batched_tokens.reported(truth.max_num_batched_tokens),
+        ..truth
     }
 }

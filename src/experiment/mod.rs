@@ -1,4 +1,13 @@
 //! Experiments: one run, and many.
 
 pub mod measures;
+pub mod phases;
+pub mod record;
 pub mod result;
+pub mod run;
+pub mod verdicts;
+pub mod warmup;
+
+pub use record::Sink;
+pub use result::{RunEnd, RunResult};
+pub use run::{EngineKind, RunOptions, run};

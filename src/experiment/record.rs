@@ -11,7 +11,7 @@ use crate::cluster::request::{Attempt, Request};
 use crate::cluster::worker::Worker;
 use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate};
 use crate::scenario::{Scenario, SloConfig};
-use crate::stats::{Merge, Quantiles, ThinnedSeries, TimeWeighted, Window};
+use crate::stats::{Merge, ThinnedSeries, TimeWeighted};
 use crate::units::{SimTime, Span};
 
 /// Where the streamed parts of a result go.

@@ -221,7 +221,7 @@ fn piece(item: &Item<'_>) -> Option<RatePiece> {
 fn trace(item: &Item<'_>) -> Option<TraceConfig> {
     if !item.is_table() {
         let path = item.text(4_096).and_then(|text| existing(item, text))?;
-        return Some(TraceConfig { path, format: None, class: DEFAULT_CLASS.to_owned() });
+        return Some(TraceConfig { path, format: None, class: DEFAULT_CLASS.to_owned(), ..TraceConfig::default() });
     }
     let mut section = item.table()?;
     section.require("path", "the trace file");
@@ -230,7 +230,7 @@ fn trace(item: &Item<'_>) -> Option<TraceConfig> {
     let format = section.optional("format").and_then(|item| item.text(100)).map(str::to_owned);
     let class = section.text("class", 100).unwrap_or(DEFAULT_CLASS).to_owned();
     section.finish();
-    Some(TraceConfig { path: path?, format, class })
+    Some(TraceConfig { path: path?, format, class, ..TraceConfig::default() })
 }
 
 /// The trace file, beside the scenario or in the working directory.

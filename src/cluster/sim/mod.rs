@@ -350,6 +350,11 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         requests.iter().for_each(|(_, r)| observer.request_unfinished(r));
     }
 
+    /// Who watched.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
     /// The instant the simulation has reached.
     pub fn now(&self) -> SimTime {
         self.now

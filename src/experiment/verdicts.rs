@@ -1,0 +1,56 @@
+//! What a reader of a result should know beyond its figures.
+
+use super::result::{Point, RunResult};
+use crate::scenario::{Scenario, Warning};
+use crate::stats::backlog_trend;
+
+/// Codes of the warnings that a run can give.
+pub mod codes {
+    /// More is offered than is served.
+    pub const SATURATED: &str = "saturated";
+    /// The run ended before what the scenario asked for.
+    pub const INCOMPLETE: &str = "incomplete";
+    /// Nothing arrived.
+    pub const NO_REQUESTS: &str = "no_requests";
+}
+
+/// The warnings of a finished run.
+pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    warnings.extend(saturated(result));
+    if !result.end.is_complete() {
+        warnings.push(Warning {
+            code: codes::INCOMPLETE,
+            subject: result.end.name().to_owned(),
+            cause: format!("the run ended at {} before what the scenario asks for", result.ended_at),
+            next_step: "raise the bound under [limits], or ask for less".to_owned(),
+        });
+    }
+    if result.whole.requests.offered == 0 {
+        warnings.push(Warning {
+            code: codes::NO_REQUESTS,
+            subject: scenario.name.clone(),
+            cause: "no request arrived".to_owned(),
+            next_step: "give the workload arrivals before the end of the run".to_owned(),
+        });
+    }
+    warnings
+}
+
+/// Whether the backlog grew over the last half of the run (one-sided t test between batch means, at 99 %).
+fn saturated(result: &RunResult) -> Option<Warning> {
+    let backlog: Vec<f64> = result.series.full_points().iter().map(|p: &Point| p.unfinished as f64).collect();
+    let last_half = &backlog[backlog.len() / 2..];
+    let rising = backlog_trend(last_half)?.is_rising(0.99);
+    let total = &result.total;
+    rising.then(|| Warning {
+        code: codes::SATURATED,
+        subject: "backlog".to_owned(),
+        cause: format!(
+            "requests in the system kept growing over the last half of the run: {:.2}/s offered, {:.2}/s completed",
+            total.offered_rate().unwrap_or(0.0),
+            total.throughput().unwrap_or(0.0),
+        ),
+        next_step: "latencies of such a run grow with its length: add workers, lower the rate, or set limits".to_owned(),
+    })
+}
