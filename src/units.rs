@@ -85,7 +85,7 @@ impl Span {
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
         let nanos = secs * NANOS_PER_SECOND as f64;
         // 2^64 as a float: the first value the clock cannot hold.
-        (nanos >= 0.0 && nanos < 18_446_744_073_709_551_616.0).then(|| Self(nanos.round() as u64))
+        (0.0..18_446_744_073_709_551_616.0).contains(&nanos).then(|| Self(nanos.round() as u64))
     }
 
     /// Length in nanoseconds.

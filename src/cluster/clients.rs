@@ -51,7 +51,11 @@ impl Clients {
                 return None;
             }
         }
-        (request.attempts < policy.attempts).then(|| self.back_off(policy, request))
+        let delay = match (failure, policy.timeout_delay) {
+            (Failure::Timeout, Some(delay)) => delay,
+            _ => self.back_off(policy, request),
+        };
+        (request.attempts < policy.attempts).then_some(delay)
     }
 
     /// An attempt was answered.
@@ -102,6 +106,7 @@ mod tests {
             max: Some(Span::from_millis(300)),
             jitter: Jitter::None,
             on_timeout: false,
+            timeout_delay: None,
             budget: None,
             retry_after: None,
         }
@@ -120,7 +125,6 @@ mod tests {
             class: 0,
             tag: 0,
             attempts,
-            current: None,
             pinned: None,
             service_time: None,
         }
@@ -129,9 +133,8 @@ mod tests {
     #[test]
     fn a_back_off_doubles_to_its_bound_and_attempts_run_out() {
         let mut clients = clients(policy());
-        let waits: Vec<Option<u64>> = (1..=4)
-            .map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000))
-            .collect();
+        let waits: Vec<Option<u64>> =
+            (1..=4).map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000)).collect();
         assert_eq!(waits, [Some(100), Some(200), Some(300), None]);
         assert_eq!(clients.after(&request(1), Failure::Status(503)), None, "a status that is not listed");
         assert_eq!(clients.after(&request(1), Failure::Timeout), None, "time-outs are not retried");

@@ -125,7 +125,7 @@ impl Spread {
     }
 
     /// The frontend of the next attempt.
-    pub fn next(&mut self) -> u32 {
+    pub fn next_frontend(&mut self) -> u32 {
         match &mut self.way {
             Way::One => 0,
             Way::RoundRobin(cursor) => {

@@ -61,6 +61,12 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Index<u32> for Slab<T> {
     type Output = T;
     fn index(&self, index: u32) -> &T {

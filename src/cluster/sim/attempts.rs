@@ -36,7 +36,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// The client sends the request (again).
     pub(super) fn try_request(&mut self, index: u32) {
-        let frontend = self.spread.next();
+        let frontend = self.spread.next_frontend();
         let request = &mut self.requests[index];
         request.attempts += 1;
         let attempt = Attempt {
@@ -241,9 +241,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 return;
             }
             AttemptOutcome::Refused { status, .. } => (Failure::Status(*status), RequestOutcome::LostToOverload),
-            AttemptOutcome::Unavailable { .. } => {
-                (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability)
-            }
+            AttemptOutcome::Unavailable { .. } => (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
             AttemptOutcome::Failed => (Failure::Status(BROKEN_STATUS), RequestOutcome::Failed),
             AttemptOutcome::Cancelled => (Failure::Timeout, RequestOutcome::GaveUp),
         };

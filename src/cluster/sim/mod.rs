@@ -249,10 +249,10 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 break Ended::Horizon;
             }
             self.events += 1;
-            if self.events.is_multiple_of(4096) {
-                if let Some(ended) = self.look_around(remote) {
-                    break ended;
-                }
+            if self.events.is_multiple_of(4096)
+                && let Some(ended) = self.look_around(remote)
+            {
+                break ended;
             }
             debug_assert!(self.now <= next.0, "time never runs backwards");
             self.now = next.0;
