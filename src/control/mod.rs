@@ -10,6 +10,7 @@ pub mod gate;
 pub mod ids;
 pub mod metrics;
 pub mod migration;
+mod min_index;
 pub mod monitor;
 pub mod monitored_router;
 mod output_growth;

@@ -27,9 +27,8 @@ impl RuntimeConfig {
     }
 
     /// The declared ranks, ascending.
-    pub fn ranks(&self) -> impl Iterator<Item = u32> + use<> {
-        let end = u64::from(self.dp_start) + u64::from(self.dp_size);
-        (u64::from(self.dp_start)..end).map_while(|rank| u32::try_from(rank).ok())
+    pub fn ranks(&self) -> std::ops::Range<u32> {
+        self.dp_start..self.dp_start.saturating_add(self.dp_size)
     }
 }
 
@@ -174,6 +173,8 @@ pub struct WorkerMonitor {
     touched: Vec<WorkerId>,
     /// Workers whose busy flag does differ.
     unpublished: usize,
+    /// Workers that were configured or observed since the last configuration that left them out.
+    met: WorkerMap<()>,
     busy: usize,
     freed_by: [u32; Check::OF_MONITOR.len()],
     signals: SignalsSeen,
@@ -206,32 +207,43 @@ impl WorkerMonitor {
         }
     }
 
-    /// Takes in the complete map of runtime configurations, ascending by worker.
-    pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> bool {
-        let noticed = self.take_notice();
-        let (thresholds, version) = (self.thresholds, self.decode_version);
+    /// Takes in the complete map of runtime configurations, ascending by worker. Returns whether changed thresholds were
+    /// noticed, and the workers the map left out: they lose everything, and the router is to drop their marks.
+    ///
+    /// That they are busy no more counts as no change of the set (it brings no publication, which would end the leases of
+    /// others); so the release has it.
+    pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> (bool, Vec<WorkerId>) {
         let listed = |id: WorkerId| configs.binary_search_by_key(&id, |(w, _)| *w).is_ok();
-        self.workers.retain(|id, state| state.known || listed(id));
-        for &(id, _) in configs {
-            self.workers.entry(id, WorkerState::default);
+        let removed: Vec<WorkerId> = self.met.ids().iter().copied().filter(|&id| !listed(id)).collect();
+        self.met.retain(|id, ()| listed(id));
+        for &id in &removed {
+            self.reset(id);
         }
-        for (id, state) in self.workers.iter_mut() {
-            match configs.binary_search_by_key(&id, |(w, _)| *w) {
-                Ok(at) => {
-                    let config = configs[at].1;
-                    state.config = Some(config);
-                    state.ranks.retain(|(rank, _)| config.declares(*rank));
-                    let line = state.limits(&thresholds).decode_line;
-                    state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
-                }
-                Err(_) => {
-                    state.config = None;
-                    state.ranks.clear();
-                }
-            }
+        let (thresholds, version) = (self.thresholds, self.decode_version);
+        for &(id, config) in configs {
+            self.met.entry(id, || ());
+            let state = self.workers.entry(id, WorkerState::default);
+            state.config = Some(config);
+            state.ranks.retain(|(rank, _)| config.declares(*rank));
+            let line = state.limits(&thresholds).decode_line;
+            state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
         }
+        let noticed = self.take_notice();
         self.evaluate_all();
-        noticed
+        (noticed, removed)
+    }
+
+    /// Forgets everything about a worker but whether it is routable.
+    fn reset(&mut self, id: WorkerId) {
+        let Some(state) = self.workers.get_mut(id) else { return };
+        if state.busy {
+            self.busy -= 1;
+            count(&mut self.freed_by, state.freed_by, false);
+        }
+        *state = WorkerState { known: state.known, ..WorkerState::default() };
+        if !state.known {
+            self.workers.retain(|other, _| other != id);
+        }
     }
 
     /// Takes in one report; `false` where it is dropped because the worker is unknown or the rank undeclared.
@@ -241,12 +253,16 @@ impl WorkerMonitor {
         let Some(state) = self.workers.get_mut(worker).filter(|state| state.known) else { return false };
         let limits = state.limits(&thresholds);
         let has_total = state.config.is_some_and(|c| c.kv_total_blocks.is_some_and(|total| total > 0));
+        let first = state.ranks.is_empty();
         let Some(load) = state.rank_mut(rank) else { return false };
         load.observe(now, report, limits.decode_line, version);
         load.fired = load.evaluate(&limits);
         self.signals.note(report, has_total);
         let verdict = state.verdict();
         self.settle(worker, verdict);
+        if first {
+            self.met.entry(worker, || ());
+        }
         true
     }
 

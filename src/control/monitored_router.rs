@@ -52,6 +52,11 @@ impl MonitoredRouter {
         &self.router
     }
 
+    /// The router, to take its changes from.
+    pub(crate) fn router_mut(&mut self) -> &mut PushRouter {
+        &mut self.router
+    }
+
     /// Does what is due at `now`; afterwards [`Self::router`] shows this instant.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
@@ -91,13 +96,18 @@ impl MonitoredRouter {
     pub fn runtime_config(&mut self, now: SimTime, configs: &[(WorkerId, RuntimeConfig)]) -> LoadOutcome {
         self.advance(now);
         let configs = sorted_configs(configs);
-        let noticed = self.monitor.runtime_config(&configs);
-        let set_changed = self.monitor.set_changed();
+        let busy_before = self.monitor.busy_count();
+        let (noticed, removed) = self.monitor.runtime_config(&configs);
+        if !removed.is_empty() {
+            self.router.drop_marks(&removed);
+        }
         // Unlike a load event, a configuration that changes no verdict leaves leases alone.
-        if set_changed {
+        let published = self.monitor.set_changed();
+        if published {
             self.publish();
         }
-        LoadOutcome { accepted: true, noticed, set_changed, published: set_changed }
+        let set_changed = published || self.monitor.busy_count() != busy_before;
+        LoadOutcome { accepted: true, noticed, set_changed, published }
     }
 
     /// Takes in a worker load event. One of an unknown worker or an undeclared rank is dropped and does nothing.
