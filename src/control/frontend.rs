@@ -360,3 +360,7 @@ impl FrontendControl {
 #[cfg(test)]
 #[path = "frontend_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "coupling_tests.rs"]
+mod coupling;

@@ -1,17 +1,22 @@
 //! The worker monitor: which workers are busy, by the loads it was told of.
 
+use super::busy_set::{BusySet, Verdict};
 use super::checks::{Check, Checks};
+use super::firing::{self, FiringCheck};
 use super::ids::{WorkerId, WorkerMap};
-use super::rank_load::{Observation, RankLoad, Signal};
+use super::rank_load::{Observation, RankLoad};
 use super::thresholds::{BusyThresholds, RankLimits, ThresholdError, ThresholdUpdate};
 use crate::units::SimTime;
+
+/// Most ranks of one worker: memory of a frontend in kv mode follows the declared ranks. The release has the same bound.
+pub const MAX_DATA_PARALLEL_SIZE: u32 = 4096;
 
 /// What a worker declares of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeConfig {
     /// Its first rank.
     pub dp_start: u32,
-    /// How many ranks it has.
+    /// How many ranks it has; [`MAX_DATA_PARALLEL_SIZE`] at most, which whoever reads a configuration has to check.
     pub dp_size: u32,
     /// KV blocks of each rank; `None` where unreported.
     pub kv_total_blocks: Option<u64>,
@@ -64,10 +69,7 @@ pub struct WorkerState {
     config: Option<RuntimeConfig>,
     /// Ranks observed so far, ascending; only declared ones once a configuration is known.
     ranks: Vec<(u32, RankLoad)>,
-    busy: bool,
-    published: bool,
-    /// Checks of which each one alone, unset, would leave the worker not busy.
-    freed_by: Checks,
+    verdict: Verdict,
 }
 
 impl WorkerState {
@@ -83,12 +85,12 @@ impl WorkerState {
 
     /// Whether the worker was busy at the last evaluation.
     pub fn is_busy(&self) -> bool {
-        self.busy
+        self.verdict.busy
     }
 
     /// Of a busy worker, the checks of which each one alone, unset, would have left it not busy.
     pub fn freed_by(&self) -> Checks {
-        self.freed_by
+        self.verdict.freed_by
     }
 
     #[inline]
@@ -116,7 +118,7 @@ impl WorkerState {
 
     /// Whether every declared rank is busy, and what alone would change that. The ranks' `fired` must be up to date.
     #[inline]
-    fn verdict(&self) -> (bool, Checks) {
+    fn evaluate(&self) -> (bool, Checks) {
         let declared = self.config.map_or(self.ranks.len(), |c| c.dp_size as usize);
         if declared == 0 || self.ranks.len() != declared {
             return (false, Checks::NONE);
@@ -169,14 +171,9 @@ pub struct WorkerMonitor {
     evaluated: BusyThresholds,
     noticed_version: u32,
     workers: WorkerMap<WorkerState>,
-    /// Workers whose busy flag may differ from the published one.
-    touched: Vec<WorkerId>,
-    /// Workers whose busy flag does differ.
-    unpublished: usize,
+    busy: BusySet,
     /// Workers that were configured or observed since the last configuration that left them out.
     met: WorkerMap<()>,
-    busy: usize,
-    freed_by: [u32; Check::OF_MONITOR.len()],
     signals: SignalsSeen,
 }
 
@@ -192,13 +189,12 @@ impl WorkerMonitor {
 
     /// The workers are now exactly `routable` (ascending). One that left loses everything; one that comes starts clean.
     pub(crate) fn set_workers(&mut self, routable: &[WorkerId]) {
-        let (busy, freed_by) = (&mut self.busy, &mut self.freed_by);
+        let busy = &mut self.busy;
         self.workers.retain(|id, state| {
             // A configuration that came before its worker waits for it; one whose worker left is gone with it.
             let leaves = state.known && routable.binary_search(&id).is_err();
-            if leaves && state.busy {
-                *busy -= 1;
-                count(freed_by, state.freed_by, false);
+            if leaves {
+                busy.remove(&state.verdict);
             }
             !leaves
         });
@@ -236,10 +232,7 @@ impl WorkerMonitor {
     /// Forgets everything about a worker but whether it is routable.
     fn reset(&mut self, id: WorkerId) {
         let Some(state) = self.workers.get_mut(id) else { return };
-        if state.busy {
-            self.busy -= 1;
-            count(&mut self.freed_by, state.freed_by, false);
-        }
+        self.busy.remove(&state.verdict);
         *state = WorkerState { known: state.known, ..WorkerState::default() };
         if !state.known {
             self.workers.retain(|other, _| other != id);
@@ -258,8 +251,8 @@ impl WorkerMonitor {
         load.observe(now, report, limits.decode_line, version);
         load.fired = load.evaluate(&limits);
         self.signals.note(report, has_total);
-        let verdict = state.verdict();
-        self.settle(worker, verdict);
+        let verdict = state.evaluate();
+        self.busy.settle(worker, &mut state.verdict, verdict);
         if first {
             self.met.entry(worker, || ());
         }
@@ -289,55 +282,31 @@ impl WorkerMonitor {
 
     fn evaluate_all(&mut self) {
         let thresholds = self.thresholds;
-        for at in 0..self.workers.len() {
-            let id = self.workers.ids()[at];
-            let state = self.workers.get_mut(id).expect("the id was just listed");
+        for (id, state) in self.workers.iter_mut() {
             let limits = state.limits(&thresholds);
             for (_, load) in &mut state.ranks {
                 load.fired = load.evaluate(&limits);
             }
-            let verdict = state.verdict();
-            self.settle(id, verdict);
-        }
-    }
-
-    /// Stores the verdict of one worker and keeps the sums over workers right.
-    #[inline]
-    fn settle(&mut self, id: WorkerId, (busy, freed_by): (bool, Checks)) {
-        let state = self.workers.get_mut(id).expect("only known workers are evaluated");
-        if state.freed_by != freed_by {
-            count(&mut self.freed_by, state.freed_by, false);
-            count(&mut self.freed_by, freed_by, true);
-            state.freed_by = freed_by;
-        }
-        if state.busy != busy {
-            state.busy = busy;
-            self.busy = if busy { self.busy + 1 } else { self.busy - 1 };
-            self.unpublished = if busy == state.published { self.unpublished - 1 } else { self.unpublished + 1 };
-            self.touched.push(id);
+            let verdict = state.evaluate();
+            self.busy.settle(id, &mut state.verdict, verdict);
         }
     }
 
     /// Whether the busy set differs from the one last taken.
     #[inline]
     pub(crate) fn set_changed(&mut self) -> bool {
-        if self.unpublished == 0 {
-            // Whatever changed within this event changed back.
-            self.touched.clear();
-        }
-        self.unpublished > 0
+        self.busy.changed()
     }
 
     /// Hands each worker whose busy flag changed since the last call to `publish`, and counts the set as published.
     pub(crate) fn take_changes(&mut self, mut publish: impl FnMut(WorkerId, bool)) {
-        for id in self.touched.drain(..) {
-            let state = self.workers.get_mut(id).expect("workers leave between events only");
-            if state.published != state.busy {
-                state.published = state.busy;
-                publish(id, state.busy);
+        let workers = &mut self.workers;
+        self.busy.take_changes(|id| {
+            let state = workers.get_mut(id).expect("workers leave between events only");
+            if state.verdict.publish() {
+                publish(id, state.verdict.busy);
             }
-        }
-        self.unpublished = 0;
+        });
     }
 
     /// Stores an update; it changes no verdict by itself.
@@ -407,17 +376,17 @@ impl WorkerMonitor {
 
     /// The busy workers, ascending.
     pub fn busy_workers(&self) -> impl Iterator<Item = WorkerId> {
-        self.workers.iter().filter(|(_, state)| state.busy).map(|(id, _)| id)
+        self.workers.iter().filter(|(_, state)| state.verdict.busy).map(|(id, _)| id)
     }
 
     /// How many workers are busy.
     pub fn busy_count(&self) -> usize {
-        self.busy
+        self.busy.len()
     }
 
     /// How many busy workers would not be busy, were `check` alone unset.
     pub(crate) fn freed_count(&self, check: Check) -> u32 {
-        self.freed_by.get(check as usize).copied().unwrap_or(0)
+        self.busy.freed_count(check)
     }
 
     /// Which signals it ever met.
@@ -430,21 +399,8 @@ impl WorkerMonitor {
         let Some(state) = self.workers.get(worker) else { return };
         let limits = state.limits(&self.evaluated);
         for (rank, load) in &state.ranks {
-            firing_on_rank(worker, *rank, load, &limits, out);
+            firing::on_rank(worker, *rank, load, &limits, out);
         }
-    }
-}
-
-/// Adds or takes one from the count of each check in `checks`.
-#[inline]
-fn count(counts: &mut [u32; 3], checks: Checks, up: bool) {
-    if checks.is_empty() {
-        return;
-    }
-    for check in Check::OF_MONITOR {
-        let one = u32::from(checks.contains(check));
-        let count = &mut counts[check as usize];
-        *count = if up { *count + one } else { *count - one };
     }
 }
 
@@ -457,51 +413,5 @@ impl SignalsSeen {
         self.kv_used_blocks |= kv;
         self.active_prefill_tokens |= positive(report.active_prefill_tokens);
         self.blocks_with_total |= has_total && (active || kv);
-    }
-}
-
-/// A check that fires on a rank, and what it rests on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FiringCheck {
-    /// The worker.
-    pub worker: WorkerId,
-    /// The rank.
-    pub rank: u32,
-    /// The check.
-    pub check: Check,
-    /// The signal that is over.
-    pub signal: Signal,
-    /// Its value, in blocks or tokens.
-    pub measured: u64,
-    /// What it exceeds, in blocks or tokens. For a latched decode signal the line of its own observation, which an
-    /// update since then has not moved.
-    pub limit: f64,
-    /// When the value was observed.
-    pub observed_at: SimTime,
-}
-
-fn firing_on_rank(worker: WorkerId, rank: u32, load: &RankLoad, limits: &RankLimits, out: &mut Vec<FiringCheck>) {
-    let mut push = |check, signal, seen: Option<super::rank_load::Seen>, limit| {
-        if let Some(seen) = seen {
-            out.push(FiringCheck { worker, rank, check, signal, measured: seen.value, limit, observed_at: seen.at });
-        }
-    };
-    let sources = [(Signal::ActiveDecodeBlocks, load.active_decode_blocks), (Signal::KvUsedBlocks, load.kv_used_blocks)];
-    for (signal, seen) in sources {
-        let over = match (&load.latch, limits.decode_line) {
-            (Some(latch), _) => {
-                let memory = if signal == Signal::KvUsedBlocks { latch.kv_used_blocks } else { latch.active_decode_blocks };
-                memory.over.then_some(memory.line)
-            }
-            (None, line) => line.filter(|&line| seen.is_some_and(|s| s.value as f64 > line)),
-        };
-        if let Some(line) = over {
-            push(Check::Decode, signal, seen, line);
-        }
-    }
-    for (check, limit) in [(Check::Prefill, limits.prefill), (Check::PrefillFraction, limits.prefill_fraction)] {
-        if let Some(limit) = limit.filter(|_| load.fired.contains(check)) {
-            push(check, Signal::ActivePrefillTokens, load.active_prefill_tokens, limit as f64);
-        }
     }
 }

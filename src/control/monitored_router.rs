@@ -1,8 +1,9 @@
 //! A monitor and a router coupled as the release couples them: what is published when, and what it clears.
 
 use super::checks::{Check, Checks};
+use super::firing::FiringCheck;
 use super::ids::WorkerId;
-use super::monitor::{FiringCheck, PostOutcome, RuntimeConfig, SchedulerLoad, WorkerLoad, WorkerMonitor};
+use super::monitor::{PostOutcome, RuntimeConfig, SchedulerLoad, WorkerLoad, WorkerMonitor};
 use super::rank_load::Observation;
 use super::refusal::{Refusal, RefusalLayer};
 use super::router::{PushRouter, RouterTimes};
