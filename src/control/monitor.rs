@@ -161,7 +161,7 @@ pub struct PostOutcome {
 /// The monitor of one frontend.
 ///
 /// It follows the workers that are routable, takes in reports, and keeps the set of busy workers; the caller passes changes
-/// of that set on to the router ([`WorkerMonitor::take_changes`]). A report costs a look-up and one look at each rank
+/// of that set on to the router (`take_changes`). A report costs a look-up and one look at each rank
 /// of its worker.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerMonitor {
