@@ -133,6 +133,18 @@ impl FrontendControl {
         let router = self.shedding.router();
         let discovered = self.declared.iter().filter(|(id, _)| router.is_discovered(*id));
         tracking.set_ranks(discovered.flat_map(|(id, config)| config.ranks().map(|rank| (*id, rank))));
+        tracking.set_candidates(router.eligible());
+    }
+
+    /// Does what is due at `now` and tells the tracking which workers are eligible.
+    #[inline]
+    fn prepare(&mut self, now: SimTime) {
+        self.advance(now);
+        let Some(tracking) = &mut self.tracking else { return };
+        let router = self.shedding.router_mut();
+        if !router.take_changes(|worker, eligible| tracking.set_candidate(worker, eligible)) {
+            tracking.set_candidates(router.eligible());
+        }
     }
 
     /// A worker load event arrives.
@@ -161,8 +173,8 @@ impl FrontendControl {
     /// The refusal, if there is no worker for it.
     #[inline]
     pub fn route(&mut self, now: SimTime, request: &RouteRequest<'_>, choose: &mut impl Choose) -> Result<Destination, Refusal> {
-        self.advance(now);
-        let destination = self.decide(now, &self.shedding, request, choose)?;
+        self.prepare(now);
+        let destination = self.decide(now, None, request, choose)?;
         if request.pinned.is_none() {
             self.pickers.advance_cursor();
         }
@@ -175,8 +187,8 @@ impl FrontendControl {
     /// # Errors
     /// The refusal.
     pub fn probe(&mut self, now: SimTime, request: &RouteRequest<'_>, choose: &mut impl Choose) -> Result<Destination, Refusal> {
-        self.advance(now);
-        self.decide(now, &self.shedding, request, choose)
+        self.prepare(now);
+        self.decide(now, None, request, choose)
     }
 
     /// What [`Self::route`] would answer if `shadow` decided which workers are excluded, all else (cursor, requests in
@@ -192,17 +204,19 @@ impl FrontendControl {
         choose: &mut impl Choose,
     ) -> Result<Destination, Refusal> {
         shadow.advance(now);
-        self.decide(now, shadow, request, choose)
+        self.decide(now, Some(shadow), request, choose)
     }
 
+    /// The decision by the own exclusions, after [`Self::prepare`], or by those of a shadow.
     #[inline]
     fn decide(
         &self,
         now: SimTime,
-        shedding: &MonitoredRouter,
+        shadow: Option<&MonitoredRouter>,
         request: &RouteRequest<'_>,
         choose: &mut impl Choose,
     ) -> Result<Destination, Refusal> {
+        let shedding = shadow.unwrap_or(&self.shedding);
         if let Some(worker) = request.pinned {
             return self.decide_pinned(now, shedding, worker, request.isl, choose);
         }
@@ -214,7 +228,11 @@ impl FrontendControl {
             let worker = self.pickers.pick(self.mode, eligible, choose).expect("the pool has an eligible worker");
             return Ok(Destination { worker, rank: None });
         };
-        let chosen = tracking.choose(request.isl, eligible, request.tried, choose);
+        let chosen = if shadow.is_none() && request.tried.is_empty() {
+            tracking.choose_candidate(request.isl, choose)
+        } else {
+            tracking.choose(request.isl, eligible, request.tried, choose)
+        };
         chosen.map(|(worker, rank)| Destination { worker, rank: Some(rank) }).ok_or_else(|| {
             let reason = request.last_failure.map_or(RefusalReason::Unavailable, DispatchFailure::reason);
             Refusal { reason, ..Refusal::unavailable(now, RefusalLayer::Untried) }
@@ -342,3 +360,7 @@ impl FrontendControl {
 #[cfg(test)]
 #[path = "frontend_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "coupling_tests.rs"]
+mod coupling;

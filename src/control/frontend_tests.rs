@@ -194,3 +194,26 @@ fn a_batch_that_goes_there_and_back_again_changes_nothing_and_survives_a_leave()
     f.discover(at(2), &W[1..2]);
     assert!(f.worker_load(at(3), &load(W[1], Some(90), None)).published);
 }
+
+#[test]
+fn a_configuration_that_leaves_a_busy_worker_out_frees_it_and_keeps_the_leases_of_others() {
+    let mut f = frontend(PickerMode::RoundRobin, thresholds(Some(0.5), None, None), &W);
+    f.worker_load(at(1), &load(W[0], Some(90), None));
+    f.worker_rejected(at(2), W[1]);
+    f.worker_rejected(at(2), W[2]);
+    let outcome = configure(&mut f, at(3), &W[1..2]);
+    assert!(outcome.set_changed && !outcome.published);
+    assert_eq!(f.router().eligible(), [W[0], W[2]], "the lease of a worker left out goes with it");
+    assert_eq!(f.monitor().busy_count(), 0);
+}
+
+#[test]
+fn a_configuration_ahead_of_discovery_waits_for_its_worker() {
+    let mut f = frontend(PickerMode::Kv, thresholds(Some(0.5), None, None), &[]);
+    configure(&mut f, at(1), &W[..2]);
+    f.discover(at(2), &W[1..2]);
+    assert_eq!(f.tracking().unwrap().loads().count(), 1);
+    f.discover(at(3), &W[..2]);
+    assert!(f.worker_load(at(4), &load(W[0], Some(90), None)).set_changed);
+    assert_eq!(f.tracking().unwrap().loads().count(), 2);
+}

@@ -88,6 +88,17 @@ impl<T> WorkerMap<T> {
         self.ids = kept;
     }
 
+    /// The values of `ids`, which must ascend, in one walk through the map.
+    pub fn walk<'a>(&'a self, ids: &'a [WorkerId]) -> impl Iterator<Item = Option<&'a T>> + 'a {
+        let mut at = 0;
+        ids.iter().map(move |id| {
+            while self.ids.get(at).is_some_and(|other| other < id) {
+                at += 1;
+            }
+            (self.ids.get(at) == Some(id)).then(|| &self.values[at])
+        })
+    }
+
     /// All ids, ascending.
     pub fn ids(&self) -> &[WorkerId] {
         &self.ids
@@ -140,6 +151,8 @@ mod tests {
                     1 => { map.retain(|i, _| i != id); tree.remove(&id); }
                     _ => prop_assert_eq!(map.get(id), tree.get(&id)),
                 }
+                let every_second: Vec<WorkerId> = (0..200).map(|i| WorkerId(2 * i)).collect();
+                prop_assert!(map.walk(&every_second).eq(every_second.iter().map(|&id| tree.get(&id))));
                 prop_assert_eq!(map.iter().collect::<Vec<_>>(), tree.iter().map(|(&i, v)| (i, v)).collect::<Vec<_>>());
             }
         }

@@ -4,12 +4,15 @@
 //! A frontend is a [`FrontendControl`], a worker's admission an [`AdmissionGate`]. What is due (leases, returning
 //! workers) happens when a call brings a later `now`; random choices come from a [`Choose`].
 
+mod busy_set;
 pub mod checks;
+pub mod firing;
 pub mod frontend;
 pub mod gate;
 pub mod ids;
 pub mod metrics;
 pub mod migration;
+mod min_index;
 pub mod monitor;
 pub mod monitored_router;
 mod output_growth;
@@ -22,11 +25,14 @@ pub mod thresholds;
 pub mod tracking;
 
 pub use checks::{Check, Checks};
+pub use firing::FiringCheck;
 pub use frontend::{Destination, FrontendControl, FrontendSettings, Publication, RouteRequest};
 pub use gate::{Admission, AdmissionGate, GateLimits, GateLimitsError};
 pub use ids::{WorkerId, WorkerMap};
 pub use migration::{AfterFailure, DispatchFailure, MigrationBudget};
-pub use monitor::{FiringCheck, PostOutcome, RuntimeConfig, SchedulerLoad, SignalsSeen, WorkerLoad, WorkerMonitor, WorkerState};
+pub use monitor::{
+    MAX_DATA_PARALLEL_SIZE, PostOutcome, RuntimeConfig, SchedulerLoad, SignalsSeen, WorkerLoad, WorkerMonitor, WorkerState,
+};
 pub use monitored_router::{LoadOutcome, MonitoredRouter};
 pub use picker::{Choose, PickerMode, Pickers};
 pub use rank_load::{Latch, Observation, RankLoad, Seen, Signal, SourceMemory};

@@ -1,17 +1,22 @@
 //! The worker monitor: which workers are busy, by the loads it was told of.
 
+use super::busy_set::{BusySet, Verdict};
 use super::checks::{Check, Checks};
+use super::firing::{self, FiringCheck};
 use super::ids::{WorkerId, WorkerMap};
-use super::rank_load::{Observation, RankLoad, Signal};
+use super::rank_load::{Observation, RankLoad};
 use super::thresholds::{BusyThresholds, RankLimits, ThresholdError, ThresholdUpdate};
 use crate::units::SimTime;
+
+/// Most ranks of one worker: memory of a frontend in kv mode follows the declared ranks. The release has the same bound.
+pub const MAX_DATA_PARALLEL_SIZE: u32 = 4096;
 
 /// What a worker declares of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeConfig {
     /// Its first rank.
     pub dp_start: u32,
-    /// How many ranks it has.
+    /// How many ranks it has; [`MAX_DATA_PARALLEL_SIZE`] at most, which whoever reads a configuration has to check.
     pub dp_size: u32,
     /// KV blocks of each rank; `None` where unreported.
     pub kv_total_blocks: Option<u64>,
@@ -27,9 +32,8 @@ impl RuntimeConfig {
     }
 
     /// The declared ranks, ascending.
-    pub fn ranks(&self) -> impl Iterator<Item = u32> + use<> {
-        let end = u64::from(self.dp_start) + u64::from(self.dp_size);
-        (u64::from(self.dp_start)..end).map_while(|rank| u32::try_from(rank).ok())
+    pub fn ranks(&self) -> std::ops::Range<u32> {
+        self.dp_start..self.dp_start.saturating_add(self.dp_size)
     }
 }
 
@@ -65,10 +69,7 @@ pub struct WorkerState {
     config: Option<RuntimeConfig>,
     /// Ranks observed so far, ascending; only declared ones once a configuration is known.
     ranks: Vec<(u32, RankLoad)>,
-    busy: bool,
-    published: bool,
-    /// Checks of which each one alone, unset, would leave the worker not busy.
-    freed_by: Checks,
+    verdict: Verdict,
 }
 
 impl WorkerState {
@@ -84,12 +85,12 @@ impl WorkerState {
 
     /// Whether the worker was busy at the last evaluation.
     pub fn is_busy(&self) -> bool {
-        self.busy
+        self.verdict.busy
     }
 
     /// Of a busy worker, the checks of which each one alone, unset, would have left it not busy.
     pub fn freed_by(&self) -> Checks {
-        self.freed_by
+        self.verdict.freed_by
     }
 
     #[inline]
@@ -117,7 +118,7 @@ impl WorkerState {
 
     /// Whether every declared rank is busy, and what alone would change that. The ranks' `fired` must be up to date.
     #[inline]
-    fn verdict(&self) -> (bool, Checks) {
+    fn evaluate(&self) -> (bool, Checks) {
         let declared = self.config.map_or(self.ranks.len(), |c| c.dp_size as usize);
         if declared == 0 || self.ranks.len() != declared {
             return (false, Checks::NONE);
@@ -160,7 +161,7 @@ pub struct PostOutcome {
 /// The monitor of one frontend.
 ///
 /// It follows the workers that are routable, takes in reports, and keeps the set of busy workers; the caller passes changes
-/// of that set on to the router ([`WorkerMonitor::take_changes`]). A report costs a look-up and one look at each rank
+/// of that set on to the router (`take_changes`). A report costs a look-up and one look at each rank
 /// of its worker.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerMonitor {
@@ -170,12 +171,9 @@ pub struct WorkerMonitor {
     evaluated: BusyThresholds,
     noticed_version: u32,
     workers: WorkerMap<WorkerState>,
-    /// Workers whose busy flag may differ from the published one.
-    touched: Vec<WorkerId>,
-    /// Workers whose busy flag does differ.
-    unpublished: usize,
-    busy: usize,
-    freed_by: [u32; Check::OF_MONITOR.len()],
+    busy: BusySet,
+    /// Workers that were configured or observed since the last configuration that left them out.
+    met: WorkerMap<()>,
     signals: SignalsSeen,
 }
 
@@ -191,13 +189,12 @@ impl WorkerMonitor {
 
     /// The workers are now exactly `routable` (ascending). One that left loses everything; one that comes starts clean.
     pub(crate) fn set_workers(&mut self, routable: &[WorkerId]) {
-        let (busy, freed_by) = (&mut self.busy, &mut self.freed_by);
+        let busy = &mut self.busy;
         self.workers.retain(|id, state| {
             // A configuration that came before its worker waits for it; one whose worker left is gone with it.
             let leaves = state.known && routable.binary_search(&id).is_err();
-            if leaves && state.busy {
-                *busy -= 1;
-                count(freed_by, state.freed_by, false);
+            if leaves {
+                busy.remove(&state.verdict);
             }
             !leaves
         });
@@ -206,32 +203,40 @@ impl WorkerMonitor {
         }
     }
 
-    /// Takes in the complete map of runtime configurations, ascending by worker.
-    pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> bool {
-        let noticed = self.take_notice();
-        let (thresholds, version) = (self.thresholds, self.decode_version);
+    /// Takes in the complete map of runtime configurations, ascending by worker. Returns whether changed thresholds were
+    /// noticed, and the workers the map left out: they lose everything, and the router is to drop their marks.
+    ///
+    /// That they are busy no more counts as no change of the set (it brings no publication, which would end the leases of
+    /// others); so the release has it.
+    pub(crate) fn runtime_config(&mut self, configs: &[(WorkerId, RuntimeConfig)]) -> (bool, Vec<WorkerId>) {
         let listed = |id: WorkerId| configs.binary_search_by_key(&id, |(w, _)| *w).is_ok();
-        self.workers.retain(|id, state| state.known || listed(id));
-        for &(id, _) in configs {
-            self.workers.entry(id, WorkerState::default);
+        let removed: Vec<WorkerId> = self.met.ids().iter().copied().filter(|&id| !listed(id)).collect();
+        self.met.retain(|id, ()| listed(id));
+        for &id in &removed {
+            self.reset(id);
         }
-        for (id, state) in self.workers.iter_mut() {
-            match configs.binary_search_by_key(&id, |(w, _)| *w) {
-                Ok(at) => {
-                    let config = configs[at].1;
-                    state.config = Some(config);
-                    state.ranks.retain(|(rank, _)| config.declares(*rank));
-                    let line = state.limits(&thresholds).decode_line;
-                    state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
-                }
-                Err(_) => {
-                    state.config = None;
-                    state.ranks.clear();
-                }
-            }
+        let (thresholds, version) = (self.thresholds, self.decode_version);
+        for &(id, config) in configs {
+            self.met.entry(id, || ());
+            let state = self.workers.entry(id, WorkerState::default);
+            state.config = Some(config);
+            state.ranks.retain(|(rank, _)| config.declares(*rank));
+            let line = state.limits(&thresholds).decode_line;
+            state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
         }
+        let noticed = self.take_notice();
         self.evaluate_all();
-        noticed
+        (noticed, removed)
+    }
+
+    /// Forgets everything about a worker but whether it is routable.
+    fn reset(&mut self, id: WorkerId) {
+        let Some(state) = self.workers.get_mut(id) else { return };
+        self.busy.remove(&state.verdict);
+        *state = WorkerState { known: state.known, ..WorkerState::default() };
+        if !state.known {
+            self.workers.retain(|other, _| other != id);
+        }
     }
 
     /// Takes in one report; `false` where it is dropped because the worker is unknown or the rank undeclared.
@@ -241,12 +246,16 @@ impl WorkerMonitor {
         let Some(state) = self.workers.get_mut(worker).filter(|state| state.known) else { return false };
         let limits = state.limits(&thresholds);
         let has_total = state.config.is_some_and(|c| c.kv_total_blocks.is_some_and(|total| total > 0));
+        let first = state.ranks.is_empty();
         let Some(load) = state.rank_mut(rank) else { return false };
         load.observe(now, report, limits.decode_line, version);
         load.fired = load.evaluate(&limits);
         self.signals.note(report, has_total);
-        let verdict = state.verdict();
-        self.settle(worker, verdict);
+        let verdict = state.evaluate();
+        self.busy.settle(worker, &mut state.verdict, verdict);
+        if first {
+            self.met.entry(worker, || ());
+        }
         true
     }
 
@@ -273,55 +282,31 @@ impl WorkerMonitor {
 
     fn evaluate_all(&mut self) {
         let thresholds = self.thresholds;
-        for at in 0..self.workers.len() {
-            let id = self.workers.ids()[at];
-            let state = self.workers.get_mut(id).expect("the id was just listed");
+        for (id, state) in self.workers.iter_mut() {
             let limits = state.limits(&thresholds);
             for (_, load) in &mut state.ranks {
                 load.fired = load.evaluate(&limits);
             }
-            let verdict = state.verdict();
-            self.settle(id, verdict);
-        }
-    }
-
-    /// Stores the verdict of one worker and keeps the sums over workers right.
-    #[inline]
-    fn settle(&mut self, id: WorkerId, (busy, freed_by): (bool, Checks)) {
-        let state = self.workers.get_mut(id).expect("only known workers are evaluated");
-        if state.freed_by != freed_by {
-            count(&mut self.freed_by, state.freed_by, false);
-            count(&mut self.freed_by, freed_by, true);
-            state.freed_by = freed_by;
-        }
-        if state.busy != busy {
-            state.busy = busy;
-            self.busy = if busy { self.busy + 1 } else { self.busy - 1 };
-            self.unpublished = if busy == state.published { self.unpublished - 1 } else { self.unpublished + 1 };
-            self.touched.push(id);
+            let verdict = state.evaluate();
+            self.busy.settle(id, &mut state.verdict, verdict);
         }
     }
 
     /// Whether the busy set differs from the one last taken.
     #[inline]
     pub(crate) fn set_changed(&mut self) -> bool {
-        if self.unpublished == 0 {
-            // Whatever changed within this event changed back.
-            self.touched.clear();
-        }
-        self.unpublished > 0
+        self.busy.changed()
     }
 
     /// Hands each worker whose busy flag changed since the last call to `publish`, and counts the set as published.
     pub(crate) fn take_changes(&mut self, mut publish: impl FnMut(WorkerId, bool)) {
-        for id in self.touched.drain(..) {
-            let state = self.workers.get_mut(id).expect("workers leave between events only");
-            if state.published != state.busy {
-                state.published = state.busy;
-                publish(id, state.busy);
+        let workers = &mut self.workers;
+        self.busy.take_changes(|id| {
+            let state = workers.get_mut(id).expect("workers leave between events only");
+            if state.verdict.publish() {
+                publish(id, state.verdict.busy);
             }
-        }
-        self.unpublished = 0;
+        });
     }
 
     /// Stores an update; it changes no verdict by itself.
@@ -391,17 +376,17 @@ impl WorkerMonitor {
 
     /// The busy workers, ascending.
     pub fn busy_workers(&self) -> impl Iterator<Item = WorkerId> {
-        self.workers.iter().filter(|(_, state)| state.busy).map(|(id, _)| id)
+        self.workers.iter().filter(|(_, state)| state.verdict.busy).map(|(id, _)| id)
     }
 
     /// How many workers are busy.
     pub fn busy_count(&self) -> usize {
-        self.busy
+        self.busy.len()
     }
 
     /// How many busy workers would not be busy, were `check` alone unset.
     pub(crate) fn freed_count(&self, check: Check) -> u32 {
-        self.freed_by.get(check as usize).copied().unwrap_or(0)
+        self.busy.freed_count(check)
     }
 
     /// Which signals it ever met.
@@ -414,21 +399,8 @@ impl WorkerMonitor {
         let Some(state) = self.workers.get(worker) else { return };
         let limits = state.limits(&self.evaluated);
         for (rank, load) in &state.ranks {
-            firing_on_rank(worker, *rank, load, &limits, out);
+            firing::on_rank(worker, *rank, load, &limits, out);
         }
-    }
-}
-
-/// Adds or takes one from the count of each check in `checks`.
-#[inline]
-fn count(counts: &mut [u32; 3], checks: Checks, up: bool) {
-    if checks.is_empty() {
-        return;
-    }
-    for check in Check::OF_MONITOR {
-        let one = u32::from(checks.contains(check));
-        let count = &mut counts[check as usize];
-        *count = if up { *count + one } else { *count - one };
     }
 }
 
@@ -441,51 +413,5 @@ impl SignalsSeen {
         self.kv_used_blocks |= kv;
         self.active_prefill_tokens |= positive(report.active_prefill_tokens);
         self.blocks_with_total |= has_total && (active || kv);
-    }
-}
-
-/// A check that fires on a rank, and what it rests on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FiringCheck {
-    /// The worker.
-    pub worker: WorkerId,
-    /// The rank.
-    pub rank: u32,
-    /// The check.
-    pub check: Check,
-    /// The signal that is over.
-    pub signal: Signal,
-    /// Its value, in blocks or tokens.
-    pub measured: u64,
-    /// What it exceeds, in blocks or tokens. For a latched decode signal the line of its own observation, which an
-    /// update since then has not moved.
-    pub limit: f64,
-    /// When the value was observed.
-    pub observed_at: SimTime,
-}
-
-fn firing_on_rank(worker: WorkerId, rank: u32, load: &RankLoad, limits: &RankLimits, out: &mut Vec<FiringCheck>) {
-    let mut push = |check, signal, seen: Option<super::rank_load::Seen>, limit| {
-        if let Some(seen) = seen {
-            out.push(FiringCheck { worker, rank, check, signal, measured: seen.value, limit, observed_at: seen.at });
-        }
-    };
-    let sources = [(Signal::ActiveDecodeBlocks, load.active_decode_blocks), (Signal::KvUsedBlocks, load.kv_used_blocks)];
-    for (signal, seen) in sources {
-        let over = match (&load.latch, limits.decode_line) {
-            (Some(latch), _) => {
-                let memory = if signal == Signal::KvUsedBlocks { latch.kv_used_blocks } else { latch.active_decode_blocks };
-                memory.over.then_some(memory.line)
-            }
-            (None, line) => line.filter(|&line| seen.is_some_and(|s| s.value as f64 > line)),
-        };
-        if let Some(line) = over {
-            push(Check::Decode, signal, seen, line);
-        }
-    }
-    for (check, limit) in [(Check::Prefill, limits.prefill), (Check::PrefillFraction, limits.prefill_fraction)] {
-        if let Some(limit) = limit.filter(|_| load.fired.contains(check)) {
-            push(check, Signal::ActivePrefillTokens, load.active_prefill_tokens, limit as f64);
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! A monitor and a router coupled as the release couples them: what is published when, and what it clears.
 
 use super::checks::{Check, Checks};
+use super::firing::FiringCheck;
 use super::ids::WorkerId;
-use super::monitor::{FiringCheck, PostOutcome, RuntimeConfig, SchedulerLoad, WorkerLoad, WorkerMonitor};
+use super::monitor::{PostOutcome, RuntimeConfig, SchedulerLoad, WorkerLoad, WorkerMonitor};
 use super::rank_load::Observation;
 use super::refusal::{Refusal, RefusalLayer};
 use super::router::{PushRouter, RouterTimes};
@@ -52,6 +53,11 @@ impl MonitoredRouter {
         &self.router
     }
 
+    /// The router, to take its changes from.
+    pub(crate) fn router_mut(&mut self) -> &mut PushRouter {
+        &mut self.router
+    }
+
     /// Does what is due at `now`; afterwards [`Self::router`] shows this instant.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
@@ -91,13 +97,18 @@ impl MonitoredRouter {
     pub fn runtime_config(&mut self, now: SimTime, configs: &[(WorkerId, RuntimeConfig)]) -> LoadOutcome {
         self.advance(now);
         let configs = sorted_configs(configs);
-        let noticed = self.monitor.runtime_config(&configs);
-        let set_changed = self.monitor.set_changed();
+        let busy_before = self.monitor.busy_count();
+        let (noticed, removed) = self.monitor.runtime_config(&configs);
+        if !removed.is_empty() {
+            self.router.drop_marks(&removed);
+        }
         // Unlike a load event, a configuration that changes no verdict leaves leases alone.
-        if set_changed {
+        let published = self.monitor.set_changed();
+        if published {
             self.publish();
         }
-        LoadOutcome { accepted: true, noticed, set_changed, published: set_changed }
+        let set_changed = published || self.monitor.busy_count() != busy_before;
+        LoadOutcome { accepted: true, noticed, set_changed, published }
     }
 
     /// Takes in a worker load event. One of an unknown worker or an undeclared rank is dropped and does nothing.

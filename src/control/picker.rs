@@ -101,16 +101,17 @@ impl Pickers {
     }
 
     fn least_loaded(&self, eligible: &[WorkerId], choose: &mut impl Choose) -> Option<WorkerId> {
-        let loads = || eligible.iter().map(|&id| self.in_flight(id));
-        let lowest = loads().min()?;
-        let tied = loads().filter(|&load| load == lowest).count() as u64;
-        let mut skip = if tied > 1 { choose.below(tied) } else { 0 };
-        eligible.iter().copied().find(|&id| {
-            let hit = self.in_flight(id) == lowest;
-            let found = hit && skip == 0;
-            skip -= u64::from(hit && !found);
-            found
-        })
+        let loads = || self.in_flight.walk(eligible).map(|load| load.copied().unwrap_or(0));
+        let (mut lowest, mut tied) = (u32::MAX, 0);
+        for load in loads() {
+            match load {
+                load if load < lowest => (lowest, tied) = (load, 1),
+                load => tied += u64::from(load == lowest),
+            }
+        }
+        let n = if tied > 1 { choose.below(tied) } else { 0 };
+        let mut at_lowest = eligible.iter().zip(loads()).filter(|(_, load)| *load == lowest);
+        at_lowest.nth(n as usize).map(|(&id, _)| id)
     }
 }
 

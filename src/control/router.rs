@@ -62,7 +62,12 @@ pub struct PushRouter {
     reconciled_from: SimTime,
     /// The next reconciliation, while a worker is reported down.
     next_reconcile: Option<SimTime>,
+    /// Workers whose eligibility changed since [`PushRouter::take_changes`]; `None` where they are too many to list.
+    changes: Option<Vec<WorkerId>>,
 }
+
+/// Changes of eligibility a router lists before it says "look at all of them": nobody may ever ask.
+const MOST_LISTED_CHANGES: usize = 256;
 
 impl PushRouter {
     /// A router that knows no worker.
@@ -76,6 +81,25 @@ impl PushRouter {
             next_expiry: SimTime::NEVER,
             reconciled_from: SimTime::ZERO,
             next_reconcile: None,
+            changes: None,
+        }
+    }
+
+    /// Calls `changed` with each worker that became eligible or ceased to be since the last call, and returns `true`; or
+    /// returns `false` where the caller has to look at all of [`Self::eligible`].
+    #[inline]
+    pub(crate) fn take_changes(&mut self, mut changed: impl FnMut(WorkerId, bool)) -> bool {
+        match &mut self.changes {
+            Some(list) => {
+                for worker in list.drain(..) {
+                    changed(worker, self.members.get(worker).is_some_and(|m| m.eligible));
+                }
+                true
+            }
+            none => {
+                *none = Some(Vec::new());
+                false
+            }
         }
     }
 
@@ -135,6 +159,14 @@ impl PushRouter {
         any
     }
 
+    /// Drops the marks of workers that a runtime configuration left out; they stay registered.
+    pub(crate) fn drop_marks(&mut self, workers: &[WorkerId]) {
+        for &worker in workers {
+            self.forget(worker);
+        }
+        self.rebuild();
+    }
+
     /// Drops the marks of a worker that left.
     fn forget(&mut self, worker: WorkerId) {
         self.leases.retain(|lease| lease.worker != worker);
@@ -147,6 +179,7 @@ impl PushRouter {
     fn rebuild(&mut self) {
         self.members.retain(|_, m| m.discovered || m.leased || m.busy);
         self.eligible.clear();
+        self.changes = None;
         self.routable = 0;
         for (id, member) in self.members.iter_mut() {
             member.eligible = member.routable() && !member.busy && !member.leased;
@@ -166,6 +199,10 @@ impl PushRouter {
             return;
         }
         member.eligible = eligible;
+        match &mut self.changes {
+            Some(list) if list.len() < MOST_LISTED_CHANGES => list.push(worker),
+            changes => *changes = None,
+        }
         match self.eligible.binary_search(&worker) {
             Ok(at) => _ = self.eligible.remove(at),
             Err(at) => self.eligible.insert(at, worker),

@@ -1,8 +1,10 @@
 //! The router's own tracking of what it sent where (kv mode), and the kv cost made of it.
 
 use super::ids::WorkerId;
+use super::min_index::{MinIndex, OUT};
 use super::monitor::SchedulerLoad;
 use super::output_growth::OutputGrowth;
+use super::picker::Choose;
 
 /// What the tracking counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,15 @@ impl TrackingOptions {
         prefill + blocks
     }
 
+    /// The cost of a rank times the block size, less what is the same for every rank: a whole number by which ranks can be
+    /// ordered ([`RouterTracking::choose`] says how far).
+    #[inline]
+    fn key(&self, active_prefill_tokens: u64, active_decode_blocks: u64) -> u64 {
+        let prefill = if self.prefill_tokens { active_prefill_tokens } else { 0 };
+        let blocks = if self.active_blocks { active_decode_blocks } else { 0 };
+        prefill.saturating_add(blocks.saturating_mul(self.block_size)).min(OUT - 1)
+    }
+
     /// Blocks a request holds after `generated` tokens: the whole blocks of its prompt, and what the output added.
     fn held(&self, isl: u64, generated: u64) -> u64 {
         if !self.active_blocks {
@@ -120,6 +131,12 @@ pub struct RouterTracking {
     ranks: Vec<(WorkerId, u32)>,
     prefill: Vec<u64>,
     blocks: Vec<u64>,
+    /// [`TrackingOptions::key`] of each rank.
+    keys: Vec<u64>,
+    /// Whether the rank's worker is one of the candidates.
+    candidate: Vec<bool>,
+    /// The keys of the candidates.
+    index: MinIndex,
     growth: Vec<OutputGrowth>,
     /// Each worker's ranks: from, to.
     workers: Vec<(WorkerId, u32, u32)>,
@@ -129,8 +146,9 @@ pub struct RouterTracking {
 impl RouterTracking {
     /// Tracking without any rank.
     pub fn new(options: TrackingOptions) -> Self {
-        let (ranks, prefill, blocks, growth, workers, bookings) = Default::default();
-        Self { options, ranks, prefill, blocks, growth, workers, bookings }
+        let (ranks, prefill, blocks, keys, candidate, index) = Default::default();
+        let (growth, workers, bookings) = Default::default();
+        Self { options, ranks, prefill, blocks, keys, candidate, index, growth, workers, bookings }
     }
 
     /// Tracking that stands at these loads without knowing the bookings behind them; the last entry of a rank counts.
@@ -141,6 +159,7 @@ impl RouterTracking {
             let at = tracking.place(load.worker, load.rank).expect("its rank was just set");
             tracking.prefill[at] = load.active_prefill_tokens;
             tracking.blocks[at] = load.active_decode_blocks;
+            tracking.note_key(at);
         }
         tracking
     }
@@ -150,8 +169,8 @@ impl RouterTracking {
         self.options
     }
 
-    /// The ranks are now exactly these. One that is gone loses its bookings, one that comes starts at 0; nothing is
-    /// published.
+    /// The ranks are now exactly these. One that is gone loses its bookings, one that comes starts at 0 and is no candidate
+    /// until [`Self::set_candidate`] says so; nothing is published.
     pub fn set_ranks(&mut self, ranks: impl IntoIterator<Item = (WorkerId, u32)>) {
         let mut new: Vec<(WorkerId, u32)> = ranks.into_iter().collect();
         new.sort_unstable();
@@ -169,7 +188,8 @@ impl RouterTracking {
         let prefill = new.iter().map(|key| old(key).map_or(0, |at| self.prefill[at])).collect();
         let blocks = new.iter().map(|key| old(key).map_or(0, |at| self.blocks[at])).collect();
         let growth = new.iter().map(|key| old(key).map(|at| self.growth[at].clone()).unwrap_or_default()).collect();
-        (self.prefill, self.blocks, self.growth) = (prefill, blocks, growth);
+        let candidate = new.iter().map(|key| old(key).is_some_and(|at| self.candidate[at])).collect();
+        (self.prefill, self.blocks, self.growth, self.candidate) = (prefill, blocks, growth, candidate);
         self.workers.clear();
         for (at, &(worker, _)) in new.iter().enumerate() {
             match self.workers.last_mut() {
@@ -178,6 +198,43 @@ impl RouterTracking {
             }
         }
         self.ranks = new;
+        self.keys = (0..self.ranks.len()).map(|at| self.options.key(self.prefill[at], self.blocks[at])).collect();
+        self.rebuild_index();
+    }
+
+    fn rebuild_index(&mut self) {
+        let keys = self.keys.iter().zip(&self.candidate);
+        self.index = MinIndex::new(keys.map(|(&key, &candidate)| if candidate { key } else { OUT }));
+    }
+
+    /// The loads of the rank at `at` changed.
+    #[inline]
+    fn note_key(&mut self, at: usize) {
+        let key = self.options.key(self.prefill[at], self.blocks[at]);
+        if self.keys[at] != key {
+            self.keys[at] = key;
+            if self.candidate[at] {
+                self.index.set(at, key);
+            }
+        }
+    }
+
+    /// Whether `worker` is a candidate of [`Self::choose_candidate`].
+    pub fn set_candidate(&mut self, worker: WorkerId, candidate: bool) {
+        let Ok(found) = self.workers.binary_search_by_key(&worker, |(id, _, _)| *id) else { return };
+        let (_, from, to) = self.workers[found];
+        for at in from as usize..to as usize {
+            if self.candidate[at] != candidate {
+                self.candidate[at] = candidate;
+                self.index.set(at, if candidate { self.keys[at] } else { OUT });
+            }
+        }
+    }
+
+    /// The candidates of [`Self::choose_candidate`] are exactly those of `workers` (ascending) that are tracked.
+    pub fn set_candidates(&mut self, workers: &[WorkerId]) {
+        self.candidate = self.ranks.iter().map(|(worker, _)| workers.binary_search(worker).is_ok()).collect();
+        self.rebuild_index();
     }
 
     /// Where the rank stands.
@@ -213,6 +270,7 @@ impl RouterTracking {
         self.bookings[slot] = Some(Booking { at: at as u32, isl, prefilling, generated: 0, joined: None });
         self.blocks[at] += self.options.held(isl, 0);
         self.prefill[at] += if prefilling { isl } else { 0 };
+        self.note_key(at);
         Ok(self.load(at))
     }
 
@@ -229,6 +287,7 @@ impl RouterTracking {
         }
         let (at, isl) = (booking.at as usize, booking.isl);
         self.prefill[at] -= isl;
+        self.note_key(at);
         Some(at)
     }
 
@@ -261,6 +320,7 @@ impl RouterTracking {
             let before = options.held(booking.isl, booking.generated);
             booking.generated = generated;
             self.blocks[at] += grown - before;
+            self.note_key(at);
         }
         self.set_in_step(id, joined);
     }
@@ -293,6 +353,7 @@ impl RouterTracking {
     pub fn step(&mut self, worker: WorkerId, rank: u32, tokens: u64) {
         if let Some(at) = self.place(worker, rank).filter(|_| self.options.output_blocks) {
             self.blocks[at] += self.growth[at].advance(tokens, self.options.block_size);
+            self.note_key(at);
         }
     }
 
@@ -300,10 +361,11 @@ impl RouterTracking {
     /// id that is not booked, nothing.
     pub fn end(&mut self, id: BookingId) -> Option<SchedulerLoad> {
         self.set_in_step(id, false);
-        self.end_prefill(id);
         let booking = self.bookings.get_mut(id.0 as usize)?.take()?;
         let at = booking.at as usize;
+        self.prefill[at] -= if booking.prefilling { booking.isl } else { 0 };
         self.blocks[at] -= self.options.held(booking.isl, booking.generated);
+        self.note_key(at);
         Some(self.load(at))
     }
 
@@ -323,51 +385,105 @@ impl RouterTracking {
         self.place(worker, rank).map(|at| self.load(at))
     }
 
-    /// The ranks of those of `workers` (ascending) that are tracked, as spans of places.
-    fn spans<'a>(&'a self, workers: &'a [WorkerId]) -> impl Iterator<Item = (WorkerId, std::ops::Range<usize>)> + Clone + 'a {
+    /// The places of those of `workers` (ascending) that are tracked, less those `tried`.
+    fn places<'a>(&'a self, workers: &'a [WorkerId], tried: &'a [WorkerId]) -> impl Iterator<Item = usize> + Clone + 'a {
         let mut known = self.workers.iter().peekable();
-        workers.iter().filter_map(move |&worker| {
+        let spans = workers.iter().filter_map(move |&worker| {
             while known.next_if(|(id, _, _)| *id < worker).is_some() {}
             let &&(id, from, to) = known.peek()?;
-            (id == worker).then_some((worker, from as usize..to as usize))
-        })
+            (id == worker && !tried.contains(&worker)).then_some(from as usize..to as usize)
+        });
+        spans.flatten()
     }
 
     /// The rank of the lowest kv cost for a prompt of `isl` tokens over all ranks of `workers` (ascending) but those
     /// `tried`; of equals one evenly at random. `None` where no rank is left.
+    ///
+    /// Ranks are ordered by whole numbers, and only those with the lowest one are compared by the cost as a float. That is
+    /// exact: two costs that differ do so by a whole multiple of 1 / `block_size`, and below 2^48 tokens the cost's two
+    /// roundings are too small to hide that. A block size that is a power of two rounds nothing at all. Beyond that size
+    /// every float is looked at.
     pub fn choose(
         &self,
         isl: u64,
         workers: &[WorkerId],
         tried: &[WorkerId],
-        choose: &mut impl super::picker::Choose,
+        choose: &mut impl Choose,
     ) -> Option<(WorkerId, u32)> {
-        let spans = self.spans(workers).filter(|(worker, _)| !tried.contains(worker));
-        let (mut lowest, mut tied, mut first) = (f64::INFINITY, 0u64, None);
-        for (_, span) in spans.clone() {
-            for at in span {
-                let cost = self.options.cost(self.prefill[at], self.blocks[at], isl);
-                if cost < lowest {
-                    (lowest, tied, first) = (cost, 1, Some(at));
-                } else if cost == lowest {
-                    tied += 1;
-                }
+        let places = self.places(workers, tried);
+        let (mut lowest, mut tied) = (OUT, 0);
+        for at in places.clone() {
+            match self.keys[at] {
+                key if key < lowest => (lowest, tied) = (key, 1),
+                key => tied += u32::from(key == lowest),
             }
         }
-        if tied <= 1 {
-            return first.map(|at| self.ranks[at]);
-        }
-        let mut skip = choose.below(tied);
-        for at in spans.flat_map(|(_, span)| span) {
-            if self.options.cost(self.prefill[at], self.blocks[at], isl) == lowest {
-                if skip == 0 {
-                    return Some(self.ranks[at]);
-                }
-                skip -= 1;
+        let at = match (tied, self.rounding(lowest, isl)) {
+            (0, _) => return None,
+            (_, Rounding::Large) => self.lowest_cost(places, isl, choose),
+            (_, Rounding::Small) => self.lowest_cost(places.filter(|&at| self.keys[at] == lowest), isl, choose),
+            (_, Rounding::None) => {
+                let n = below(tied, choose);
+                places.filter(|&at| self.keys[at] == lowest).nth(n as usize)
             }
-        }
-        None
+        };
+        at.map(|at| self.ranks[at])
     }
+
+    /// [`Self::choose`] over the candidates ([`Self::set_candidate`]), without a look at each: the same rank by the same
+    /// draws.
+    #[inline]
+    pub fn choose_candidate(&self, isl: u64, choose: &mut impl Choose) -> Option<(WorkerId, u32)> {
+        let (lowest, tied) = self.index.lowest()?;
+        let at = match self.rounding(lowest, isl) {
+            Rounding::None => Some(self.index.nth_lowest(below(tied, choose))),
+            Rounding::Small => self.lowest_cost((0..tied).map(|n| self.index.nth_lowest(n)), isl, choose),
+            Rounding::Large => self.lowest_cost((0..self.ranks.len()).filter(|&at| self.candidate[at]), isl, choose),
+        };
+        at.map(|at| self.ranks[at])
+    }
+
+    /// What roundings do to costs whose lowest key is `lowest`.
+    #[inline]
+    fn rounding(&self, lowest: u64, isl: u64) -> Rounding {
+        if lowest.saturating_add(isl.saturating_mul(2)) >= 1 << 48 {
+            Rounding::Large
+        } else if self.options.block_size.is_power_of_two() {
+            Rounding::None
+        } else {
+            Rounding::Small
+        }
+    }
+
+    /// The place of the lowest cost as a float, of equals one evenly at random.
+    fn lowest_cost(&self, places: impl Iterator<Item = usize> + Clone, isl: u64, choose: &mut impl Choose) -> Option<usize> {
+        let cost = |at: usize| self.options.cost(self.prefill[at], self.blocks[at], isl);
+        let (mut lowest, mut tied) = (f64::INFINITY, 0);
+        for at in places.clone() {
+            match cost(at) {
+                value if value < lowest => (lowest, tied) = (value, 1),
+                value => tied += u32::from(value == lowest),
+            }
+        }
+        let n = if tied == 0 { return None } else { below(tied, choose) };
+        places.filter(|&at| cost(at) == lowest).nth(n as usize)
+    }
+}
+
+/// Whether the order of costs can be told from whole numbers.
+enum Rounding {
+    /// Exactly.
+    None,
+    /// But for equal ones.
+    Small,
+    /// No.
+    Large,
+}
+
+/// One of `n` (1 or more) places; drawn only where there is a choice.
+#[inline]
+fn below(n: u32, choose: &mut impl Choose) -> u32 {
+    if n > 1 { choose.below(u64::from(n)) as u32 } else { 0 }
 }
 
 #[cfg(test)]

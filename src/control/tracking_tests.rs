@@ -3,6 +3,17 @@ use crate::control::picker::tests::Counting;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
+/// The choice as the rule words it: the lowest of the exact costs, of equals the one drawn.
+fn by_cost(t: &RouterTracking, isl: u64, workers: &[WorkerId], chooser: &mut Counting) -> Option<(WorkerId, u32)> {
+    let loads = t.loads().filter(|load| workers.contains(&load.worker));
+    let costs: Vec<(f64, WorkerId, u32)> =
+        loads.map(|l| (t.options().cost(l.active_prefill_tokens, l.active_decode_blocks, isl), l.worker, l.rank)).collect();
+    let lowest = costs.iter().map(|c| c.0).min_by(f64::total_cmp)?;
+    let tied: Vec<_> = costs.iter().filter(|c| c.0 == lowest).collect();
+    let n = if tied.len() > 1 { chooser.below(tied.len() as u64) } else { 0 };
+    Some((tied[n as usize].1, tied[n as usize].2))
+}
+
 fn tracking(block_size: u32, output: bool) -> RouterTracking {
     let options = TrackingOptions::new(block_size).unwrap().with(output, true, true).unwrap();
     let mut tracking = RouterTracking::new(options);
@@ -53,6 +64,11 @@ fn equal_costs_are_chosen_evenly() {
     assert!(counts.values().all(|n| n.abs_diff(10_000) < 318), "{counts:?}");
 }
 
+/// Blocks and prefill tokens: small ones, so that equal costs are made in different ways, and some of any size.
+fn load_values() -> impl Strategy<Value = (u64, u64)> {
+    prop_oneof![6 => (0u64..4, 0u64..200), 1 => (0u64..1 << 40, 0u64..1 << 50), 1 => any::<(u64, u64)>()]
+}
+
 /// Calls on bookings 0 to 5.
 #[derive(Clone, Debug)]
 enum Call {
@@ -99,6 +115,34 @@ fn model(live: &mut BTreeMap<u32, Live>, call: &Call, both: &mut bool) {
 }
 
 proptest! {
+    #[test]
+    fn index_scan_and_rule_choose_the_same_rank(
+        bs in prop_oneof![Just(16u32), 1u32..70],
+        loads in prop::collection::vec((0u32..4, 0u32..3, load_values()), 0..14),
+        isl in prop_oneof![0u64..200, any::<u64>()],
+        eligible in prop::collection::btree_set(0u32..4, 0..4),
+        (prefill, active) in any::<(bool, bool)>(),
+    ) {
+        let options = TrackingOptions::new(bs).unwrap().with(false, prefill, active).unwrap();
+        let loads: Vec<SchedulerLoad> = loads
+            .into_iter()
+            .map(|(worker, rank, (blocks, prefill))| SchedulerLoad {
+                worker: WorkerId(worker),
+                rank,
+                active_decode_blocks: blocks,
+                active_prefill_tokens: prefill,
+            })
+            .collect();
+        let mut t = RouterTracking::at_loads(options, &loads);
+        let workers: Vec<WorkerId> = eligible.into_iter().map(WorkerId).collect();
+        t.set_candidates(&workers);
+        for seed in 0..5 {
+            let rule = by_cost(&t, isl, &workers, &mut Counting(seed));
+            prop_assert_eq!(t.choose(isl, &workers, &[], &mut Counting(seed)), rule);
+            prop_assert_eq!(t.choose_candidate(isl, &mut Counting(seed)), rule);
+        }
+    }
+
     #[test]
     fn tracked_loads_are_the_sums_over_live_bookings(bs in 1u32..9, calls in calls()) {
         let options = TrackingOptions::new(bs).unwrap().with(true, true, true).unwrap();

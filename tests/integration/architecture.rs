@@ -13,9 +13,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("replay", &["control", "units"]),
     ("workload", &["units", "engine"]),
     ("cluster", &["control", "engine", "workload", "stats", "units"]),
-    ("scenario", &["control", "cluster", "workload", "engine", "stats", "units"]),
+    ("scenario", &["control", "cluster", "workload", "units"]),
     ("experiment", &["control", "engine", "workload", "cluster", "scenario", "stats", "units"]),
-    ("report", &["control", "workload", "cluster", "scenario", "experiment", "stats", "units"]),
+    ("report", &["control", "scenario", "experiment", "stats", "units"]),
     ("cli", &["control", "engine", "workload", "cluster", "scenario", "experiment", "report", "replay", "stats", "units"]),
 ];
 

@@ -119,14 +119,15 @@ fn conformance_a_falsified_record_fails() {
         let kind = Record::parse(line).expect("the own records are records").kind();
         for (j, pointer) in expectations(&record).into_iter().enumerate() {
             let value = record.pointer(&pointer).expect("just found");
-            // Every value of a seventh of the steps of the long kinds: each field many times over.
-            if kind != "picker" && (i + j) % 7 != 0 {
+            // Every value of a thirteenth of the steps of the long kinds: each field many times over.
+            if kind != "picker" && (i + j) % 13 != 0 {
                 continue;
             }
             for wrong in falsified(value) {
                 let mut false_record = record.clone();
                 *false_record.pointer_mut(&pointer).expect("just found") = wrong.clone();
-                let verdict = Record::parse(&false_record.to_string()).map(|r| verify(&r));
+                let Value::Object(object) = false_record else { unreachable!("a record is an object") };
+                let verdict = Record::from_object(object).map(|r| verify(&r));
                 assert!(!matches!(verdict, Ok(Ok(_))), "{place}: {pointer} = {wrong} passes, the record says {value}");
                 *tried.entry(kind).or_insert(0u32) += 1;
             }
