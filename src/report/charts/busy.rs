@@ -12,15 +12,15 @@ use super::timeline::{LEFT, RIGHT, Timeline};
 
 /// Most rows.
 const ROWS: usize = 64;
-/// Most cells (rows times columns of time), which bounds the size of the file.
-const CELLS: usize = 14_000;
+/// Most rectangles, which bounds the size of the file: beyond it columns of time get wider.
+const RECTANGLES: usize = 12_000;
 /// States from the bottom of a row upwards, with ink and name. Neighbours differ in lightness.
 const STATES: [(BusyState, Ink, &str); 5] = [
     (BusyState::Decode, Ink::Fill(0), "busy by decode blocks"),
     (BusyState::Mixed, Ink::Fill(2), "busy by both, rank by rank"),
     (BusyState::Prefill, Ink::Fill(1), "busy by prefill tokens"),
     (BusyState::Lease, Ink::Fill(3), "under a lease"),
-    (BusyState::Absent, Ink::Fill(5), "absent or reported down"),
+    (BusyState::Absent, Ink::Frame, "absent or reported down"),
 ];
 
 /// One bar per worker, or per group of neighbours beyond 64 workers. Where states change within a pixel, or differ within a
@@ -65,7 +65,7 @@ fn key(state: BusyState, ink: Ink) -> Key {
 fn part(state: BusyState) -> f64 {
     match state {
         BusyState::Lease => 0.5,
-        BusyState::Absent => 0.25,
+        BusyState::Absent => 0.3,
         BusyState::Decode | BusyState::Prefill | BusyState::Mixed => 1.0,
     }
 }
@@ -82,9 +82,9 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
     let rect = Rect { x: left, y: page.y, w: RIGHT - left, h: pitch * rows.len() as f64 };
     let rows_axis = Axis::exact(0.0, rows.len() as f64, &Unit::Number, 1.0);
     let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), Axis { ticks: Vec::new(), ..rows_axis });
-    let columns = (rect.w as usize).min(CELLS / rows.len()).max(1);
     let gap = (pitch * 0.18).min(4.0);
     let mut polygons: Vec<Vec<Vec<P>>> = vec![Vec::new(); STATES.len()];
+    let columns = columns(rows, timeline.axis(), rect.w as usize);
     let mut free = f64::NEG_INFINITY;
     for (i, (name, workers)) in rows.iter().enumerate() {
         let top = rect.y + pitch * i as f64;
@@ -103,6 +103,23 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
     timeline.mark_lines(&mut page.scene, rect);
     panel.axes(&mut page.scene, true, &timeline.title());
     page.y += rect.h + TITLE_ROOM;
+}
+
+/// Columns of time, at most one per pixel and so few that the rectangles stay within their bound.
+fn columns(rows: &[(String, &[BusyRow])], axis: &Axis, pixels: usize) -> usize {
+    let mut columns = pixels.max(1);
+    let count = |columns: usize| -> usize {
+        let of_row = |workers: &[BusyRow]| {
+            let mut shares = shares(workers, axis.scale.lo, axis.scale.hi, columns);
+            shares.dedup();
+            shares.iter().flatten().filter(|share| **share > 0).count()
+        };
+        rows.iter().map(|(_, workers)| of_row(workers)).sum()
+    };
+    while columns > 32 && count(columns) > RECTANGLES {
+        columns = columns * 3 / 4;
+    }
+    columns
 }
 
 /// Rectangles of one row, state by state.

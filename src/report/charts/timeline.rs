@@ -14,11 +14,13 @@ pub(super) const LEFT: f64 = MARGIN + 48.0;
 /// Right edge of time panels.
 pub(super) const RIGHT: f64 = WIDTH - MARGIN - 8.0;
 /// Most rows for labels of marks.
-const LANES: usize = 5;
+const LANES: usize = 6;
 /// Height of such a row.
 const LANE: f64 = 17.0;
 /// Longest label of a mark in pixels.
 const MARK_ROOM: f64 = 280.0;
+/// A label is not cut shorter than this for want of room.
+const LEAST_ROOM: f64 = 170.0;
 /// Beyond so many marks of one kind only short ticks are drawn.
 const MANY: usize = 40;
 /// Beyond so many marks no further label is tried.
@@ -96,28 +98,48 @@ impl<'a> Timeline<'a> {
         marks
     }
 
-    /// Gives labels to lanes, posts first; returns how many lanes are used and how many labels were dropped.
+    /// Gives labels to lanes; returns how many lanes are used and how many labels were dropped.
+    ///
+    /// From the last mark to the first each label goes right of its line into the lowest free lane: a staircase in which no line
+    /// crosses a text. Where the lanes do not suffice, posts choose first, then faults.
     fn place(&self, marks: &[&Mark]) -> (Vec<Placed>, usize, usize) {
-        let mut named: Vec<&Mark> = marks.iter().copied().filter(|mark| !mark.label.trim().is_empty()).collect();
-        named.sort_by_key(|mark| [MarkKind::Post, MarkKind::Fault, MarkKind::Phase].iter().position(|kind| *kind == mark.kind));
-        let mut placed: Vec<Placed> = Vec::new();
-        for mark in named.iter().take(TRIES) {
-            let line = self.axis.scale.map(mark.at);
-            let text = elide(mark.label.trim(), LABEL, Weight::Regular, MARK_ROOM.min(self.right - self.left - 8.0));
-            let wide = width(&text, LABEL, Weight::Regular);
-            let sides = [(line + 4.0, line + 4.0 + wide), (line - 4.0 - wide, line - 4.0)];
-            let places = (0..LANES).rev().flat_map(|lane| sides.map(|span| Placed { line, span, lane, text: text.clone() }));
-            let fits = |place: &Placed| {
-                place.span.0 >= self.left && place.span.1 <= self.right && !placed.iter().any(|other| other.collides(place))
-            };
-            if let Some(place) = places.into_iter().find(fits) {
-                placed.push(place);
-            }
+        let mut named: Vec<&Mark> = marks.iter().copied().filter(|mark| !mark.label.trim().is_empty()).rev().collect();
+        let mut placed = self.placed(&named);
+        if placed.len() < named.len() {
+            named.sort_by_key(|mark| {
+                [MarkKind::Post, MarkKind::Fault, MarkKind::Phase].iter().position(|kind| *kind == mark.kind)
+            });
+            placed = self.placed(&named);
         }
         let dropped = named.len() - placed.len();
         let unused = placed.iter().map(|text| text.lane).min().unwrap_or(LANES);
         placed.iter_mut().for_each(|text| text.lane -= unused);
         (placed, LANES - unused, dropped)
+    }
+
+    /// Those of the labels that find a place, each in turn.
+    fn placed(&self, named: &[&Mark]) -> Vec<Placed> {
+        let mut placed: Vec<Placed> = Vec::new();
+        for mark in named.iter().take(TRIES) {
+            let line = self.axis.scale.map(mark.at);
+            let whole = width(mark.label.trim(), LABEL, Weight::Regular);
+            // Near the end of the axis a label is cut, or stands left of its line.
+            let room = self.right - line - 4.0;
+            let leftwards = whole > room && room < LEAST_ROOM;
+            let text = elide(
+                mark.label.trim(),
+                LABEL,
+                Weight::Regular,
+                MARK_ROOM.min(if leftwards { line - 4.0 - self.left } else { room }),
+            );
+            let wide = width(&text, LABEL, Weight::Regular);
+            let span = if leftwards { (line - 4.0 - wide, line - 4.0) } else { (line + 4.0, line + 4.0 + wide) };
+            let places = (0..LANES).rev().map(|lane| Placed { line, span, lane, text: text.clone() });
+            if let Some(place) = places.into_iter().find(|place| !placed.iter().any(|other| other.collides(place))) {
+                placed.push(place);
+            }
+        }
+        placed
     }
 
     /// The next panel down: caption and legend, grid, marks. `last` leaves room for the time axis; end with [`Self::close`].
