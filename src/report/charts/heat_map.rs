@@ -1,12 +1,12 @@
 //! A measure over two axes of a sweep.
 
-use super::data::{HeatMapData, Sense, Target};
+use super::data::{HeatMapData, Sense, Target, Unit};
 use super::font::{Weight, elide, width};
 use super::ink::Ink;
 use super::numbers::human;
 use super::page::{Entry, LABEL, MARGIN, Page, WIDTH};
 use super::panel::label;
-use super::scale::{arc_points, contrast, log10, pow10};
+use super::scale::{Axis, arc_points, contrast, log10};
 use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
 use super::style::Key;
 
@@ -89,24 +89,24 @@ impl Colours {
         share.clamp(0.0, 1.0)
     }
 
-    /// The value at a share of the scale.
-    fn at(&self, share: f64) -> f64 {
-        if self.log { self.lo * tenth_power(log10(self.hi / self.lo) * share) } else { self.lo + (self.hi - self.lo) * share }
+    /// Values at which the scale is labelled.
+    fn ticks(&self, unit: &Unit, count: f64) -> Vec<(f64, String)> {
+        let (lo, hi) = (self.lo, self.hi);
+        if hi <= lo {
+            return vec![(lo, human(lo, unit))];
+        }
+        let axis = if self.log { Axis::log(lo, hi, unit, count) } else { Axis::exact(lo, hi, unit, count) };
+        let inside = axis.ticks.into_iter().filter(|(value, text)| !text.is_empty() && *value >= lo && *value <= hi);
+        let mut values: Vec<f64> = inside.map(|tick| tick.0).collect();
+        if values.len() < 2 {
+            values = vec![lo, hi];
+        }
+        values.into_iter().map(|value| (value, human(value, unit))).collect()
     }
 
     fn colour(&self, value: f64) -> (u8, u8, u8) {
         ramp(self.share(value))
     }
-}
-
-/// Ten to any power between whole ones, by interpolation of its logarithm's inverse.
-fn tenth_power(exponent: f64) -> f64 {
-    let (mut lo, mut hi) = (pow10(exponent.floor() as i32), pow10(exponent.floor() as i32 + 1));
-    for _ in 0..60 {
-        let middle = (lo + hi) / 2.0;
-        if log10(middle) < exponent { lo = middle } else { hi = middle }
-    }
-    lo
 }
 
 fn ramp(share: f64) -> (u8, u8, u8) {
@@ -238,11 +238,9 @@ impl Map<'_> {
             scene.rect(Rect { x: bar.x, y, w: bar.w, h: h + if i > 0 { 0.5 } else { 0.0 } }, Ink::Rgb(r, g, b), 1.0);
         }
         scene.outline(bar, Stroke::solid(Ink::Frame, 1.0));
-        let shares: &[f64] = if self.colours.hi > self.colours.lo { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0] };
-        for share in shares {
-            let y = bar.bottom() - bar.h * share;
+        for (value, text) in self.colours.ticks(&self.data.measure.unit, bar.h / 34.0) {
+            let y = bar.bottom() - bar.h * self.colours.share(value);
             scene.line((bar.right(), y), (bar.right() + 4.0, y), Stroke::solid(Ink::Frame, 1.0));
-            let text = human(self.colours.at(*share), &self.data.measure.unit);
             label(scene, (bar.right() + 7.0, y + LABEL * 0.36), &text, Anchor::Start, Ink::Muted);
         }
         if let Some(target) = self.data.target.as_ref().filter(|t| t.value >= self.colours.lo && t.value <= self.colours.hi) {
@@ -280,7 +278,7 @@ mod tests {
     #[test]
     fn a_logarithmic_scale_halves_between_its_ends() {
         let colours = Colours { lo: 0.01, hi: 100.0, log: true };
-        assert!((colours.at(0.5) - 1.0).abs() < 1e-9 && (colours.share(1.0) - 0.5).abs() < 1e-9);
+        assert!((colours.share(1.0) - 0.5).abs() < 1e-9);
     }
 
     #[test]

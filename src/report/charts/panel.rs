@@ -35,14 +35,11 @@ impl Panel {
         let grid = Stroke::solid(Ink::Grid, 1.0);
         let across = |y: f64| vec![(self.rect.x, y), (self.rect.right(), y)];
         let down = |x: f64| vec![(x, self.rect.y), (x, self.rect.bottom())];
-        scene.lines(
-            self.y.ticks.iter().filter(|t| self.draws(&self.y, t)).map(|(v, _)| across(self.y.scale.map(*v))).collect(),
-            grid,
-        );
-        scene.lines(
-            self.x.ticks.iter().filter(|t| self.draws(&self.x, t)).map(|(v, _)| down(self.x.scale.map(*v))).collect(),
-            grid,
-        );
+        let labelled = |axis: &Axis| -> Vec<f64> {
+            axis.ticks.iter().filter(|(_, text)| !text.is_empty()).map(|(value, _)| axis.scale.map(*value)).collect()
+        };
+        scene.lines(labelled(&self.y).into_iter().map(across).collect(), grid);
+        scene.lines(labelled(&self.x).into_iter().map(down).collect(), grid);
         let mut free = f64::INFINITY;
         for (value, text) in self.y.ticks.iter().filter(|tick| !tick.1.is_empty()) {
             let y = self.y.scale.map(*value) + LABEL * 0.36;
@@ -52,11 +49,6 @@ impl Panel {
             free = y - LABEL * 1.05;
             label(scene, (self.rect.x - 7.0, y), text, Anchor::End, Ink::Muted);
         }
-    }
-
-    /// Of a logarithmic axis over many decades only the labelled grid lines are drawn.
-    fn draws(&self, axis: &Axis, (_, text): &(f64, String)) -> bool {
-        !text.is_empty() || (axis.scale.log && axis.scale.hi / axis.scale.lo < 2e3)
     }
 
     /// Draws the axis lines, over what has been drawn; tick labels below if `labelled`, and below them a title unless empty.
@@ -76,6 +68,9 @@ impl Panel {
     }
 
     fn x_labels(&self, scene: &mut Scene) {
+        let minor = self.x.ticks.iter().filter(|(_, text)| text.is_empty()).map(|(value, _)| self.x.scale.map(*value));
+        let tick = |x: f64| vec![(x, self.rect.bottom()), (x, self.rect.bottom() + 2.5)];
+        scene.lines(minor.map(tick).collect(), Stroke::solid(Ink::Frame, 0.7));
         let labelled: Vec<(f64, &str)> = self
             .x
             .ticks

@@ -26,11 +26,12 @@ pub fn pareto(data: &ParetoData) -> Figure {
     let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: HEIGHT };
     let panel = Panel::new(&mut page.scene, rect, x, y);
     targets(&mut page.scene, &panel, data);
-    front(&mut page.scene, &panel, &points);
+    let line = front(&panel, &points);
+    page.scene.lines(vec![line.clone()], FRONT);
     for point in &points {
         draw_point(&mut page.scene, &panel, point);
     }
-    let unnamed = names(&mut page.scene, &panel, &points);
+    let unnamed = names(&mut page.scene, &panel, &points, &line);
     panel.axes(&mut page.scene, true, &panel.x.titled(&data.x.label));
     page.y += HEIGHT + TITLE_ROOM;
     if unnamed > 0 {
@@ -73,10 +74,10 @@ fn targets(scene: &mut Scene, panel: &Panel, data: &ParetoData) {
 }
 
 /// The front as a line through its points in ascending x.
-fn front(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint]) {
+fn front(panel: &Panel, points: &[&ParetoPoint]) -> Vec<P> {
     let mut line: Vec<P> = points.iter().filter(|p| p.on_front).map(|p| panel.place(p.x, p.y)).collect();
     line.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    scene.lines(vec![line], FRONT);
+    line
 }
 
 fn draw_point(scene: &mut Scene, panel: &Panel, point: &ParetoPoint) {
@@ -92,8 +93,9 @@ fn draw_point(scene: &mut Scene, panel: &Panel, point: &ParetoPoint) {
 }
 
 /// Names the chosen points first, then the front, then the others where room is left; returns how many of the front remain unnamed.
-fn names(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint]) -> usize {
+fn names(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint], line: &[P]) -> usize {
     let mut placer = Placer::new(panel.rect);
+    placer.avoid_line(line);
     for (x, y) in points.iter().map(|p| panel.place(p.x, p.y)) {
         placer.avoid(Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 });
     }

@@ -1,6 +1,6 @@
 //! A measure along one axis of a sweep.
 
-use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target};
+use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target, Unit};
 use super::ink::Ink;
 use super::page::{Entry, MARGIN, Page, WIDTH};
 use super::panel::{Panel, TITLE_ROOM, value_axis};
@@ -61,10 +61,14 @@ pub(super) fn x_axis(quantity: &Quantity, panels: &[&SweepPanel], width: f64) ->
 pub(super) fn y_axis(panels: &[&SweepPanel], height: f64) -> Axis {
     let Some(first) = panels.first() else { return value_axis(&Quantity::default(), None, height) };
     let positive = points(panels).all(|point| point.mean > 0.0);
-    let ends = points(panels).flat_map(|p| [p.mean, p.low, p.high]);
+    let ends = points(panels).flat_map(|p| [p.mean, p.low, p.high]).filter(|value| value.is_finite());
     let targets = panels.iter().filter_map(|panel| panel.target.as_ref()).map(|target| target.value);
     // A band that touches zero does not stop a logarithmic axis: it is cut off there.
-    let drawn = ends.chain(targets).filter(|value| value.is_finite() && !(first.measure.log && positive && *value <= 0.0));
+    // Nor does a band reach beyond what the measure can be: below 0, or above 100 %.
+    let least = points(panels).all(|point| point.mean >= 0.0);
+    let most = first.measure.unit == Unit::Share && points(panels).all(|point| point.mean <= 1.0);
+    let held = ends.map(|end| if least { end.max(0.0) } else { end }).map(|end| if most { end.min(1.0) } else { end });
+    let drawn = held.chain(targets).filter(|value| value.is_finite() && !(first.measure.log && positive && *value <= 0.0));
     let range = drawn.fold(None, |range: Option<(f64, f64)>, value| {
         Some(range.map_or((value, value), |(lo, hi)| (lo.min(value), hi.max(value))))
     });
@@ -79,7 +83,7 @@ pub(super) fn legend(panel: &SweepPanel) -> Vec<Entry> {
     if points(&[panel]).any(|point| point.low.is_finite() && point.high.is_finite()) {
         entries.push((Key::Band(Stroke::solid(Ink::Series(0), 1.8)), "mean, 95 % confidence".to_owned()));
     }
-    entries.extend(panel.target.iter().map(|target| (Key::Line(limit(0)), target.label.clone())));
+    entries.extend(panel.target.iter().map(|target| (Key::Line(limit(0)), format!("{} (hatched side misses it)", target.label))));
     entries
 }
 
