@@ -1,7 +1,7 @@
 //! The busy set as a timeline per worker.
 
 use super::data::{BusyData, BusyRow, BusyState, Unit};
-use super::font::{Weight, elide, width};
+use super::font::{Weight, elide_start, width};
 use super::ink::Ink;
 use super::page::{Entry, LABEL, Page};
 use super::panel::{Panel, TITLE_ROOM, label};
@@ -39,7 +39,10 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
     let seen = |state| data.workers.iter().any(|row| row.spans.iter().any(|span| span.state == state));
     let mut legend: Vec<Entry> = vec![(Key::Fill(Ink::Paper), "eligible".to_owned())];
     legend.extend(
-        STATES.iter().filter(|(state, ..)| seen(*state)).map(|(state, ink, name)| (key(*state, *ink), (*name).to_owned())),
+        STATES
+            .iter()
+            .filter(|(state, ..)| seen(*state))
+            .map(|(state, ink, name)| (key(*state, *ink, group > 1), (*name).to_owned())),
     );
     page.caption("workers, by what keeps requests from them", &legend, left, RIGHT);
     timeline.mark_labels(&mut page);
@@ -54,27 +57,32 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
 }
 
 /// Leases and absences fill less of the height than busy states, so that grey print tells them apart.
-fn key(state: BusyState, ink: Ink) -> Key {
-    match part(state) {
+fn key(state: BusyState, ink: Ink, grouped: bool) -> Key {
+    match part(state, grouped) {
         part if part < 1.0 => Key::Low(ink, part),
         _ => Key::Fill(ink),
     }
 }
 
 /// How much of a row's height a state fills.
-fn part(state: BusyState) -> f64 {
+fn part(state: BusyState, grouped: bool) -> f64 {
     match state {
+        _ if grouped => 1.0,
         BusyState::Lease => 0.5,
         BusyState::Absent => 0.3,
         BusyState::Decode | BusyState::Prefill | BusyState::Mixed => 1.0,
     }
 }
 
+/// The worker's name, or the first and the last name of a group, the last without what both begin with.
 fn name(workers: &[BusyRow]) -> String {
     match workers {
         [] => String::new(),
         [only] => only.name.clone(),
-        [first, .., last] => format!("{} – {}", first.name, last.name),
+        [first, .., last] => {
+            let common = first.name.chars().zip(last.name.chars()).take_while(|(a, b)| a == b && !a.is_ascii_digit()).count();
+            format!("{} – {}", first.name, last.name.chars().skip(common).collect::<String>())
+        }
     }
 }
 
@@ -93,7 +101,7 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
         row(&panel, workers, bar, columns, &mut polygons);
         if top + pitch / 2.0 - free > LABEL {
             free = top + pitch / 2.0;
-            let text = elide(name, LABEL, Weight::Regular, left - 28.0);
+            let text = elide_start(name, LABEL, Weight::Regular, left - 28.0);
             label(&mut page.scene, (left - 7.0, free + LABEL * 0.36), &text, Anchor::End, Ink::Muted);
         }
     }
@@ -135,7 +143,7 @@ fn row(panel: &Panel, workers: &[BusyRow], bar: Rect, columns: usize, polygons: 
         let (x, w) = (bar.x + width * from as f64, width * (to - from) as f64);
         let mut bottom = bar.bottom();
         for (i, share) in shares[from].iter().enumerate().filter(|(_, share)| **share > 0) {
-            let h = bar.h * f64::from(*share) / f64::from(FULL) * part(STATES[i].0);
+            let h = bar.h * f64::from(*share) / f64::from(FULL) * part(STATES[i].0, workers.len() > 1);
             polygons[i].push(Rect { x, y: bottom - h, w, h }.corners());
             bottom -= h;
         }

@@ -414,6 +414,8 @@ pub struct SweepPanel {
     pub series: Vec<SweepSeries>,
     /// The measure's target.
     pub target: Option<Target>,
+    /// What `low` and `high` are, for the legend; empty stands for "mean, 95 % confidence".
+    pub interval: String,
 }
 
 /// A measure along one axis of a sweep, with confidence bands.

@@ -66,6 +66,16 @@ pub(super) fn elide(text: &str, size: f64, weight: Weight, room: f64) -> String 
     String::new()
 }
 
+/// `text`, its beginning cut with an ellipsis so that it is at most `room` pixels wide: names of workers differ at their ends.
+pub(super) fn elide_start(text: &str, size: f64, weight: Weight, room: f64) -> String {
+    let mut cut = text.to_owned();
+    let mut kept = text.chars();
+    while width(&cut, size, weight) > room && kept.next().is_some() {
+        cut = format!("…{}", kept.as_str());
+    }
+    cut
+}
+
 /// `text` in lines of at most `room` pixels, broken at blanks; a word wider than that is broken anywhere.
 pub(super) fn wrap(text: &str, size: f64, weight: Weight, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -125,6 +135,8 @@ mod tests {
         let cut = elide("a very long name of a worker", 12.0, Weight::Regular, 80.0);
         assert!(cut.ends_with('…') && width(&cut, 12.0, Weight::Regular) <= 80.0);
         assert_eq!(elide("short", 12.0, Weight::Regular, 80.0), "short");
+        let cut = elide_start("a very long name of a worker", 12.0, Weight::Regular, 80.0);
+        assert!(cut.starts_with('…') && cut.ends_with("worker") && width(&cut, 12.0, Weight::Regular) <= 80.0, "{cut}");
     }
 
     #[test]

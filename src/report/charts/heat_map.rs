@@ -51,7 +51,13 @@ pub fn heat_map(data: &HeatMapData) -> Figure {
 fn legend(data: &HeatMapData) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     if let Some(target) = &data.target {
-        entries.push((Key::Line(BORDER), format!("border of the {}", target.label)));
+        let known = || data.values.iter().filter(|value| value.is_finite());
+        let name = match known().filter(|value| meets(target, **value)).count() {
+            0 => format!("{}: no cell meets it", target.label),
+            n if n == known().count() => format!("{}: every cell meets it", target.label),
+            _ => format!("border of the {}", target.label),
+        };
+        entries.push((Key::Line(BORDER), name));
     }
     if data.best.is_some() {
         entries.push((Key::Point(Ink::Text, 3), "best cell".to_owned()));
@@ -157,7 +163,10 @@ impl Map<'_> {
                 continue;
             }
             let colour = self.colours.colour(value);
-            scene.rect(place, Ink::Rgb(colour.0, colour.1, colour.2), 1.0);
+            // Half a pixel under the next cells, or a seam of paper would shine through between them.
+            let (w, lift) =
+                (place.w + if column + 1 < self.data.x_values.len() { 0.5 } else { 0.0 }, if row > 0 { 0.5 } else { 0.0 });
+            scene.rect(Rect { w, h: place.h + lift, ..place }, Ink::Rgb(colour.0, colour.1, colour.2), 1.0);
             if written {
                 let at = (place.x + place.w / 2.0, place.y + place.h / 2.0 + LABEL * 0.36);
                 label(scene, at, &human(value, &self.data.measure.unit), Anchor::Middle, readable(colour));
@@ -169,14 +178,14 @@ impl Map<'_> {
     fn border(&self, scene: &mut Scene) {
         let Some(target) = &self.data.target else { return };
         let (columns, rows) = (self.data.x_values.len(), self.data.y_values.len());
-        let meets = |column: usize, row: usize| meets(target, self.value(column, row));
+        let parts = |a: f64, b: f64| a.is_finite() && b.is_finite() && meets(target, a) != meets(target, b);
         let mut edges: Vec<Vec<P>> = Vec::new();
         for (column, row) in self.places() {
-            let place = self.place(column, row);
-            if column + 1 < columns && meets(column, row) != meets(column + 1, row) {
+            let (place, value) = (self.place(column, row), self.value(column, row));
+            if column + 1 < columns && parts(value, self.value(column + 1, row)) {
                 edges.push(vec![(place.right(), place.y), (place.right(), place.bottom())]);
             }
-            if row + 1 < rows && meets(column, row) != meets(column, row + 1) {
+            if row + 1 < rows && parts(value, self.value(column, row + 1)) {
                 edges.push(vec![(place.x, place.y), (place.right(), place.y)]);
             }
         }

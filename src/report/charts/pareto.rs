@@ -11,6 +11,8 @@ use super::style::{Key, limit, marker};
 use super::timeline::{LEFT, RIGHT};
 
 const HEIGHT: f64 = 420.0;
+/// Most settings of the front that are named.
+const NAMED: usize = 20;
 const FRONT: Stroke = Stroke::solid(Ink::Series(0), 1.6);
 
 /// Settings as points, those on the front joined and named.
@@ -35,7 +37,7 @@ pub fn pareto(data: &ParetoData) -> Figure {
     panel.axes(&mut page.scene, true, &panel.x.titled(&data.x.label));
     page.y += HEIGHT + TITLE_ROOM;
     if unnamed > 0 {
-        page.note(&format!("{unnamed} settings of the front have no room for a label."));
+        page.note(&format!("{unnamed} settings of the front are not labelled, for want of room."));
     }
     page.finish(&data.heading)
 }
@@ -101,9 +103,17 @@ fn names(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint], line: &[P]) 
     }
     let mut unnamed = 0;
     let others = points.len() <= 40;
+    // A crowded front is named at even steps.
+    let step = points.iter().filter(|p| p.on_front && !p.chosen).count().div_ceil(NAMED).max(1);
+    let mut nth = 0;
     let ranks: [fn(&ParetoPoint) -> bool; 3] = [|p| p.chosen, |p| p.on_front && !p.chosen, |p| !p.on_front && !p.chosen];
     for (rank, belongs) in ranks.into_iter().enumerate().filter(|(rank, _)| *rank < 2 || others) {
         for point in points.iter().filter(|p| belongs(p) && !p.label.is_empty()) {
+            nth += usize::from(rank == 1);
+            if rank == 1 && (nth - 1) % step != 0 {
+                unnamed += 1;
+                continue;
+            }
             match placer.near(panel.place(point.x, point.y), &point.label, 7.0) {
                 Some(rect) => patched(scene, rect, &point.label, if rank == 2 { Ink::Muted } else { Ink::Text }),
                 None => unnamed += usize::from(rank < 2),

@@ -230,6 +230,7 @@ fn threshold_panel(count: usize) -> SweepPanel {
         measure: quantity("529 rate", Unit::Share, false),
         series: (0..count).map(line).collect(),
         target: at_most(0.05, "target: at most 5 %"),
+        interval: String::new(),
     }
 }
 
@@ -291,7 +292,7 @@ fn front(count: usize) -> ParetoData {
 
 fn curve_of_load() -> LoadCurveData {
     let xs = steps(10.0, 10.0, 16);
-    let panel = |measure, series, target| SweepPanel { measure, series, target };
+    let panel = |measure, series, target| SweepPanel { measure, series, target, interval: String::new() };
     let over = |x: f64| ((x - 90.0) / 40.0).clamp(0.0, 3.0);
     LoadCurveData {
         heading: heading("Goodput holds at 90 requests/s to the end with thresholds, and collapses without"),
@@ -410,8 +411,13 @@ fn study_figures() -> Vec<(&'static str, Figure)> {
     };
     let threshold = || quantity("active_decode_blocks_threshold", Unit::Number, false);
     let modes = ["round_robin", "random", "power_of_two", "least_loaded", "kv"].map(String::from).to_vec();
-    let by_mode =
-        SweepPanel { series: vec![series("", &[0.0, 1.0, 2.0, 3.0, 4.0], |x| 0.2 / (1.0 + x), 0.1)], ..threshold_panel(0) };
+    let by_mode = SweepPanel {
+        series: vec![
+            series("long prompts", &[0.0, 1.0, 2.0, 3.0, 4.0], |x| 0.2 / (1.0 + x), 0.1),
+            series("short prompts", &[0.0, 1.0, 2.0, 3.0, 4.0], |x| 0.1 / (1.0 + x), 0.1),
+        ],
+        ..threshold_panel(0)
+    };
     let delays = vec![series(
         "4 workers, retries with exponential back-off and full jitter",
         &[0.001, 0.01, 0.1, 1.0, 10.0],
@@ -422,6 +428,7 @@ fn study_figures() -> Vec<(&'static str, Figure)> {
         measure: quantity("529 rate", Unit::Share, true),
         series: delays,
         target: at_most(0.01, "target: at most 1 %"),
+        interval: String::new(),
     };
     vec![
         ("updates-3", updates(&stages((0..3).map(|i| post(i, 4)).collect()))),

@@ -139,7 +139,7 @@ fn values_that_are_not_finite_never_reach_a_drawing() {
         let quantity = Quantity { log, unit: Unit::Seconds, ..Quantity::default() };
         let series = vec![SweepSeries { name: "x".into(), points: points.clone() }];
         let target = Some(Target { value: f64::NAN, sense: Sense::AtMost, label: "t".into() });
-        let panel = SweepPanel { measure: quantity.clone(), series, target };
+        let panel = SweepPanel { measure: quantity.clone(), series, target, interval: String::new() };
         let sweep = sweep_line(&SweepData { heading: Heading::default(), x: quantity.clone(), panel });
         let scatter = points.iter().map(|p| ParetoPoint { x: p.x, y: p.mean, label: "p".into(), on_front: true, chosen: false });
         let front = pareto(&ParetoData { x: quantity.clone(), y: quantity, points: scatter.collect(), ..ParetoData::default() });
