@@ -80,7 +80,9 @@ fn name(workers: &[BusyRow]) -> String {
         [] => String::new(),
         [only] => only.name.clone(),
         [first, .., last] => {
-            let common = first.name.chars().zip(last.name.chars()).take_while(|(a, b)| a == b && !a.is_ascii_digit()).count();
+            let alike = first.name.chars().zip(last.name.chars()).take_while(|(a, b)| a == b).count();
+            let common: String = first.name.chars().take(alike).collect();
+            let common = common.trim_end_matches(|c: char| c.is_ascii_digit()).chars().count();
             format!("{} – {}", first.name, last.name.chars().skip(common).collect::<String>())
         }
     }
@@ -194,6 +196,13 @@ mod tests {
 
     fn worker(spans: &[(f64, f64, BusyState)]) -> BusyRow {
         BusyRow { name: "w".into(), spans: spans.iter().map(|&(from, to, state)| BusySpan { from, to, state }).collect() }
+    }
+
+    #[test]
+    fn a_group_is_named_by_its_first_and_its_last_number() {
+        let named = |name: &str| BusyRow { name: name.to_owned(), ..BusyRow::default() };
+        assert_eq!(name(&[named("h100-west-1"), named("h100-west-2"), named("h100-west-16")]), "h100-west-1 – 16");
+        assert_eq!(name(&[named("a1"), named("b7")]), "a1 – b7");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn heat_map(data: &HeatMapData) -> Figure {
     let y_label = elide(&format!("{} (rows)", data.y_label), LABEL, Weight::Regular, WIDTH - 2.0 * MARGIN);
     label(&mut page.scene, (MARGIN, page.y - 5.0), &y_label, Anchor::Start, Ink::Text);
     let room = WIDTH - MARGIN - SCALE_ROOM - left;
-    let cell = (room / columns as f64, (400.0 / rows as f64).clamp(12.0, 44.0));
+    let cell = (room / columns as f64, (400.0 / rows as f64).clamp((960.0 / rows as f64).min(12.0), 44.0));
     let map = Map {
         data,
         rect: Rect { x: left, y: page.y, w: room, h: cell.1 * rows as f64 },

@@ -50,16 +50,16 @@ const SERIES_DARK: [(u8, u8, u8); 8] = [
     (0xb9, 0x9c, 0xe8),
 ];
 
-/// Areas that touch each other: neighbours differ by at least 20 in CIE lightness.
+/// Areas that touch each other: all differ in lightness, neighbours most.
 const FILLS: [(u8, u8, u8); 8] = [
-    (0x1b, 0x4f, 0x8a),
-    (0xf2, 0xa5, 0x3c),
-    (0xa8, 0x38, 0x22),
-    (0x9e, 0xd2, 0xf0),
-    (0x4e, 0x85, 0x36),
-    (0xd9, 0xd9, 0xd9),
-    (0x6b, 0x4c, 0x8a),
-    (0xf4, 0xe3, 0xa1),
+    (0x12, 0x35, 0x5b),
+    (0xe0, 0x90, 0x2a),
+    (0xb8, 0x47, 0x33),
+    (0xb9, 0xdf, 0xf5),
+    (0x5b, 0x8f, 0x42),
+    (0xec, 0xec, 0xec),
+    (0x6b, 0x3f, 0x8a),
+    (0xf0, 0xd4, 0x84),
 ];
 
 impl Ink {
@@ -162,6 +162,15 @@ mod tests {
     fn neighbouring_fills_differ_in_grey_print() {
         for pair in FILLS.windows(2) {
             assert!(contrast(pair[0], pair[1]) > 1.6, "{pair:?}: {}", contrast(pair[0], pair[1]));
+        }
+    }
+
+    #[test]
+    fn the_first_four_fills_all_differ_in_grey_print() {
+        for (i, a) in FILLS[..4].iter().enumerate() {
+            for b in &FILLS[..i] {
+                assert!(contrast(*a, *b) > 1.5, "{a:?} {b:?}: {}", contrast(*a, *b));
+            }
         }
     }
 

@@ -32,7 +32,7 @@ pub fn latency(data: &LatencyData) -> Figure {
     page.caption(what, &legend(data), PAGE.0, PAGE.1);
     for row in data.curves.chunks(3) {
         page.y += 24.0;
-        let width = (PAGE.1 - PAGE.0) / row.len() as f64;
+        let width = (PAGE.1 - PAGE.0) / data.curves.len().min(3) as f64;
         for (i, curve) in row.iter().enumerate() {
             let rect = Rect { x: PAGE.0 + GAP + width * i as f64, y: page.y, w: width - GAP - 8.0, h: HEIGHT };
             let text = elide(&curve.name, CAPTION, Weight::Bold, rect.w);

@@ -147,9 +147,8 @@ pub(super) fn value_axis(quantity: &Quantity, range: Option<(f64, f64)>, height:
 /// A vertical axis for counts from zero to `reach`, with some room above it, so that a limit does not lie on the border.
 pub(super) fn roomy_axis(reach: f64, height: f64) -> Axis {
     let top = if reach > 0.0 { reach * 1.1 } else { 1.0 };
-    let axis = Axis::exact(0.0, top, &Unit::Number, (height / 28.0).max(2.0));
     // Counts are whole: ticks between them would say nothing.
-    Axis { ticks: axis.ticks.into_iter().filter(|(value, _)| (value - value.round()).abs() < 1e-9).collect(), ..axis }
+    Axis::exact(0.0, top, &Unit::Number, (height / 28.0).max(2.0).min(top))
 }
 
 /// A share of zero throughout still needs an axis: one percent.

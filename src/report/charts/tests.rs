@@ -162,6 +162,17 @@ fn names_in_other_scripts_are_drawn_without_a_crash() {
     assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= WIDTH));
 }
 
+#[test]
+fn a_hundred_thousand_posts_leave_a_small_file() {
+    let marks =
+        (0..100_000).map(|i| Mark { at: f64::from(i) * 0.006, kind: MarkKind::Post, label: format!("post {i}") }).collect();
+    let refusals_of = Refusals { bins: vec![0.0], reasons: vec![Reason { name: "all_workers_busy".into(), shares: vec![0.5] }] };
+    let time = TimeFrame { start: 0.0, end: 600.0, marks };
+    let svg = refusals(&RefusalsData { heading: Heading::default(), time, refusals: refusals_of }).to_svg();
+    assert!(svg.len() < 60_000, "{} bytes", svg.len());
+    assert!(svg.contains("100000 times"));
+}
+
 /// Draws all samples into the directory named by `SHEDCAST_CHART_GALLERY`, to be looked at.
 #[test]
 fn the_gallery_is_written_where_asked() {
@@ -174,4 +185,5 @@ fn the_gallery_is_written_where_asked() {
         std::fs::write(directory.join(format!("{name}.svg")), figure.to_svg()).unwrap();
         std::fs::write(directory.join(format!("{name}.png")), figure.to_png(1.0).unwrap()).unwrap();
     }
+    std::fs::write(directory.join("dark.css"), super::dark_css("svg")).unwrap();
 }

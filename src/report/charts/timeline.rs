@@ -101,8 +101,9 @@ impl<'a> Timeline<'a> {
     /// From the last mark to the first each label goes right of its line into the lowest free lane: a staircase in which no line
     /// crosses a text. Where the lanes do not suffice, posts choose first, then faults.
     fn place(&self, marks: &[&Mark]) -> (Vec<Placed>, usize, usize) {
-        let few = |kind| marks.iter().filter(|mark| mark.kind == kind).count() <= MANY;
-        let labelled = |mark: &&Mark| few(mark.kind) && !mark.label.trim().is_empty();
+        let few = [MarkKind::Post, MarkKind::Phase, MarkKind::Fault]
+            .map(|kind| (kind, marks.iter().filter(|mark| mark.kind == kind).count() <= MANY));
+        let labelled = |mark: &&Mark| few.contains(&(mark.kind, true)) && !mark.label.trim().is_empty();
         let mut named: Vec<&Mark> = marks.iter().copied().filter(labelled).rev().collect();
         let mut placed = self.placed(&named);
         if placed.len() < named.len() {
@@ -157,9 +158,11 @@ impl<'a> Timeline<'a> {
     pub(super) fn mark_lines(&mut self, scene: &mut Scene, rect: Rect) {
         let axis = self.axis.clone().between(rect.x, rect.right());
         for kind in [MarkKind::Phase, MarkKind::Fault, MarkKind::Post] {
-            let marks: Vec<f64> =
+            let mut marks: Vec<f64> =
                 self.visible().iter().filter(|mark| mark.kind == kind).map(|mark| axis.scale.map(mark.at)).collect();
-            let bottom = if marks.len() > MANY { rect.y + 6.0 } else { rect.bottom() };
+            // More lines than half pixels would only swell the file.
+            marks.dedup_by_key(|x| (*x * 2.0).round());
+            let bottom = if marks.len() > MANY { rect.y + 4.0 } else { rect.bottom() };
             let from = self.marks_from.unwrap_or(rect.y);
             scene.lines(marks.iter().map(|x| vec![(*x, from.min(rect.y)), (*x, bottom)]).collect(), mark_stroke(kind));
         }
