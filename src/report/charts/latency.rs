@@ -118,7 +118,8 @@ fn marks(scene: &mut Scene, panel: &Panel, curve: &LatencyCurve, (known, tail): 
         let text = format!("{} within {}", human(share_at(known, at), &Unit::Share), human(at, &Unit::Seconds));
         lines.push((text, Ink::Limit));
     }
-    let path: Vec<P> = known.iter().step_by((known.len() / 400).max(1)).map(|point| place(point[0])).collect();
+    let mut path: Vec<P> = known.iter().step_by((known.len() / 400).max(1)).map(|point| place(point[0])).collect();
+    path.extend(known.last().map(|point| place(point[0])));
     figures(scene, panel.rect, &path, &lines);
 }
 

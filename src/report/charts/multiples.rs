@@ -1,7 +1,7 @@
 //! The same measure for several values of a further field, side by side.
 
 use super::data::{MultiplesData, Quantity, SweepPanel};
-use super::font::{Weight, elide};
+use super::font::{Weight, elide_start};
 use super::ink::Ink;
 use super::page::{CAPTION, Entry, Page, no_data};
 use super::panel::Panel;
@@ -37,7 +37,7 @@ pub fn multiples(data: &MultiplesData) -> Figure {
         for (i, (caption, part)) in row.iter().enumerate() {
             let left = PAGE.0 + GAP + (width + GAP) * i as f64;
             let rect = Rect { x: left, y: page.y, w: width - 6.0, h: height };
-            let text = elide(caption, CAPTION, Weight::Bold, width);
+            let text = elide_start(caption, CAPTION, Weight::Bold, width);
             page.label((left, page.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
             if any(part) {
                 let panel = Panel::new(&mut page.scene, rect, x.clone(), y.clone());
