@@ -160,7 +160,7 @@ const FULL: u8 = 20;
 fn shares(workers: &[BusyRow], start: f64, end: f64, columns: usize) -> Vec<[u8; 5]> {
     let mut time = vec![[0.0_f64; 5]; columns];
     let per = (end - start) / columns as f64;
-    for span in workers.iter().flat_map(|worker| &worker.spans) {
+    for span in workers.iter().flat_map(|worker| &worker.spans).filter(|span| span.from.is_finite() && span.to.is_finite()) {
         let (from, to) = (span.from.max(start), span.to.min(end));
         let state = STATES.iter().position(|(state, ..)| *state == span.state);
         let (Some(state), true) = (state, to > from) else { continue };
@@ -229,7 +229,12 @@ mod tests {
 
     #[test]
     fn spans_outside_the_frame_are_cut() {
-        let worker = worker(&[(-10.0, 0.5, BusyState::Decode), (9.0, 20.0, BusyState::Decode), (5.0, 5.0, BusyState::Lease)]);
+        let worker = worker(&[
+            (-10.0, 0.5, BusyState::Decode),
+            (9.0, 20.0, BusyState::Decode),
+            (5.0, 5.0, BusyState::Lease),
+            (f64::NAN, 1.0, BusyState::Lease),
+        ]);
         assert_eq!(shares(&[worker], 0.0, 2.0, 2), [[10, 0, 0, 0, 0], [0; 5]]);
     }
 }

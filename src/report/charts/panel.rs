@@ -108,6 +108,12 @@ impl Panel {
 
     /// Fills between two curves sampled at the same places.
     pub(super) fn between(&self, scene: &mut Scene, low: &[Sample], high: &[Sample], join: Join, ink: Ink, opacity: f64) {
+        // Where one of the two is not known, neither is the area.
+        let masked = |of: &[Sample], by: &[Sample]| -> Vec<Sample> {
+            let known = |i: usize| by.get(i).is_some_and(|sample| sample[1].is_finite());
+            of.iter().enumerate().map(|(i, [at, value])| [*at, if known(i) { *value } else { f64::NAN }]).collect()
+        };
+        let (low, high) = (&masked(low, high), &masked(high, low));
         let (below, above) =
             (polylines(low, &self.x.scale, &self.y.scale, join), polylines(high, &self.x.scale, &self.y.scale, join));
         let areas = above.into_iter().zip(below).map(|(mut outline, below)| {

@@ -154,6 +154,21 @@ fn values_that_are_not_finite_never_reach_a_drawing() {
 }
 
 #[test]
+fn a_band_has_a_gap_wherever_one_of_its_sides_has() {
+    let side = |values: [f64; 5]| values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect::<Vec<Sample>>();
+    let (low, high) = (side([1.0, f64::NAN, 1.0, 1.0, 1.0]), side([2.0, 2.0, 2.0, f64::NAN, 2.0]));
+    let load = Spread::Band(Band { mean: high.clone(), low, high });
+    let decode = Some(LoadPanel { load, thresholds: Vec::new() });
+    let time = TimeFrame { start: 0.0, end: 5.0, marks: Vec::new() };
+    let figure = loads(&LoadsData { heading: Heading::default(), time, loads: Loads { decode, prefill: None } });
+    let areas = figure.scene.shapes.iter().find_map(|shape| match shape {
+        Shape::Fill { polygons, opacity, .. } if *opacity < 1.0 && polygons.len() > 1 => Some(polygons.len()),
+        _ => None,
+    });
+    assert_eq!(areas, Some(3));
+}
+
+#[test]
 fn names_in_other_scripts_are_drawn_without_a_crash() {
     let heading = Heading { title: "東京 \u{202e}rtl\u{0} 🚀 ".repeat(30), ..Heading::default() };
     let figure = refusals(&RefusalsData { heading, ..RefusalsData::default() });
