@@ -1,7 +1,7 @@
 //! The busy set as a timeline per worker.
 
 use super::data::{BusyData, BusyRow, BusyState, Unit};
-use super::font::{Weight, elide, width};
+use super::font::{Weight, elide_start, width};
 use super::ink::Ink;
 use super::page::{Entry, LABEL, Page};
 use super::panel::{Panel, TITLE_ROOM, label};
@@ -12,15 +12,15 @@ use super::timeline::{LEFT, RIGHT, Timeline};
 
 /// Most rows.
 const ROWS: usize = 64;
-/// Most cells (rows times columns of time), which bounds the size of the file.
-const CELLS: usize = 14_000;
+/// Most rectangles, which bounds the size of the file: beyond it columns of time get wider.
+const RECTANGLES: usize = 12_000;
 /// States from the bottom of a row upwards, with ink and name. Neighbours differ in lightness.
 const STATES: [(BusyState, Ink, &str); 5] = [
     (BusyState::Decode, Ink::Fill(0), "busy by decode blocks"),
     (BusyState::Mixed, Ink::Fill(2), "busy by both, rank by rank"),
     (BusyState::Prefill, Ink::Fill(1), "busy by prefill tokens"),
     (BusyState::Lease, Ink::Fill(3), "under a lease"),
-    (BusyState::Absent, Ink::Fill(5), "absent or reported down"),
+    (BusyState::Absent, Ink::Frame, "absent or reported down"),
 ];
 
 /// One bar per worker, or per group of neighbours beyond 64 workers. Where states change within a pixel, or differ within a
@@ -39,7 +39,10 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
     let seen = |state| data.workers.iter().any(|row| row.spans.iter().any(|span| span.state == state));
     let mut legend: Vec<Entry> = vec![(Key::Fill(Ink::Paper), "eligible".to_owned())];
     legend.extend(
-        STATES.iter().filter(|(state, ..)| seen(*state)).map(|(state, ink, name)| (key(*state, *ink), (*name).to_owned())),
+        STATES
+            .iter()
+            .filter(|(state, ..)| seen(*state))
+            .map(|(state, ink, name)| (key(*state, *ink, group > 1), (*name).to_owned())),
     );
     page.caption("workers, by what keeps requests from them", &legend, left, RIGHT);
     timeline.mark_labels(&mut page);
@@ -54,27 +57,34 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
 }
 
 /// Leases and absences fill less of the height than busy states, so that grey print tells them apart.
-fn key(state: BusyState, ink: Ink) -> Key {
-    match part(state) {
+fn key(state: BusyState, ink: Ink, grouped: bool) -> Key {
+    match part(state, grouped) {
         part if part < 1.0 => Key::Low(ink, part),
         _ => Key::Fill(ink),
     }
 }
 
 /// How much of a row's height a state fills.
-fn part(state: BusyState) -> f64 {
+fn part(state: BusyState, grouped: bool) -> f64 {
     match state {
+        _ if grouped => 1.0,
         BusyState::Lease => 0.5,
-        BusyState::Absent => 0.25,
+        BusyState::Absent => 0.3,
         BusyState::Decode | BusyState::Prefill | BusyState::Mixed => 1.0,
     }
 }
 
+/// The worker's name, or the first and the last name of a group, the last without what both begin with.
 fn name(workers: &[BusyRow]) -> String {
     match workers {
         [] => String::new(),
         [only] => only.name.clone(),
-        [first, .., last] => format!("{} – {}", first.name, last.name),
+        [first, .., last] => {
+            let alike = first.name.chars().zip(last.name.chars()).take_while(|(a, b)| a == b).count();
+            let common: String = first.name.chars().take(alike).collect();
+            let common = common.trim_end_matches(|c: char| c.is_ascii_digit()).chars().count();
+            format!("{} – {}", first.name, last.name.chars().skip(common).collect::<String>())
+        }
     }
 }
 
@@ -82,9 +92,9 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
     let rect = Rect { x: left, y: page.y, w: RIGHT - left, h: pitch * rows.len() as f64 };
     let rows_axis = Axis::exact(0.0, rows.len() as f64, &Unit::Number, 1.0);
     let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), Axis { ticks: Vec::new(), ..rows_axis });
-    let columns = (rect.w as usize).min(CELLS / rows.len()).max(1);
     let gap = (pitch * 0.18).min(4.0);
     let mut polygons: Vec<Vec<Vec<P>>> = vec![Vec::new(); STATES.len()];
+    let columns = columns(rows, timeline.axis(), rect.w as usize);
     let mut free = f64::NEG_INFINITY;
     for (i, (name, workers)) in rows.iter().enumerate() {
         let top = rect.y + pitch * i as f64;
@@ -93,7 +103,7 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
         row(&panel, workers, bar, columns, &mut polygons);
         if top + pitch / 2.0 - free > LABEL {
             free = top + pitch / 2.0;
-            let text = elide(name, LABEL, Weight::Regular, left - 28.0);
+            let text = elide_start(name, LABEL, Weight::Regular, left - 28.0);
             label(&mut page.scene, (left - 7.0, free + LABEL * 0.36), &text, Anchor::End, Ink::Muted);
         }
     }
@@ -103,6 +113,23 @@ fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64),
     timeline.mark_lines(&mut page.scene, rect);
     panel.axes(&mut page.scene, true, &timeline.title());
     page.y += rect.h + TITLE_ROOM;
+}
+
+/// Columns of time, at most one per pixel and so few that the rectangles stay within their bound.
+fn columns(rows: &[(String, &[BusyRow])], axis: &Axis, pixels: usize) -> usize {
+    let mut columns = pixels.max(1);
+    let count = |columns: usize| -> usize {
+        let of_row = |workers: &[BusyRow]| {
+            let mut shares = shares(workers, axis.scale.lo, axis.scale.hi, columns);
+            shares.dedup();
+            shares.iter().flatten().filter(|share| **share > 0).count()
+        };
+        rows.iter().map(|(_, workers)| of_row(workers)).sum()
+    };
+    while columns > 32 && count(columns) > RECTANGLES {
+        columns = columns * 3 / 4;
+    }
+    columns
 }
 
 /// Rectangles of one row, state by state.
@@ -118,7 +145,7 @@ fn row(panel: &Panel, workers: &[BusyRow], bar: Rect, columns: usize, polygons: 
         let (x, w) = (bar.x + width * from as f64, width * (to - from) as f64);
         let mut bottom = bar.bottom();
         for (i, share) in shares[from].iter().enumerate().filter(|(_, share)| **share > 0) {
-            let h = bar.h * f64::from(*share) / f64::from(FULL) * part(STATES[i].0);
+            let h = bar.h * f64::from(*share) / f64::from(FULL) * part(STATES[i].0, workers.len() > 1);
             polygons[i].push(Rect { x, y: bottom - h, w, h }.corners());
             bottom -= h;
         }
@@ -133,7 +160,7 @@ const FULL: u8 = 20;
 fn shares(workers: &[BusyRow], start: f64, end: f64, columns: usize) -> Vec<[u8; 5]> {
     let mut time = vec![[0.0_f64; 5]; columns];
     let per = (end - start) / columns as f64;
-    for span in workers.iter().flat_map(|worker| &worker.spans) {
+    for span in workers.iter().flat_map(|worker| &worker.spans).filter(|span| span.from.is_finite() && span.to.is_finite()) {
         let (from, to) = (span.from.max(start), span.to.min(end));
         let state = STATES.iter().position(|(state, ..)| *state == span.state);
         let (Some(state), true) = (state, to > from) else { continue };
@@ -172,6 +199,13 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_named_by_its_first_and_its_last_number() {
+        let named = |name: &str| BusyRow { name: name.to_owned(), ..BusyRow::default() };
+        assert_eq!(name(&[named("h100-west-1"), named("h100-west-2"), named("h100-west-16")]), "h100-west-1 – 16");
+        assert_eq!(name(&[named("a1"), named("b7")]), "a1 – b7");
+    }
+
+    #[test]
     fn a_column_shows_the_share_of_time_in_each_state() {
         let worker = worker(&[(0.0, 1.0, BusyState::Decode), (2.0, 2.5, BusyState::Lease)]);
         assert_eq!(shares(&[worker], 0.0, 4.0, 4), [[20, 0, 0, 0, 0], [0; 5], [0, 0, 0, 10, 0], [0; 5]]);
@@ -195,7 +229,12 @@ mod tests {
 
     #[test]
     fn spans_outside_the_frame_are_cut() {
-        let worker = worker(&[(-10.0, 0.5, BusyState::Decode), (9.0, 20.0, BusyState::Decode), (5.0, 5.0, BusyState::Lease)]);
+        let worker = worker(&[
+            (-10.0, 0.5, BusyState::Decode),
+            (9.0, 20.0, BusyState::Decode),
+            (5.0, 5.0, BusyState::Lease),
+            (f64::NAN, 1.0, BusyState::Lease),
+        ]);
         assert_eq!(shares(&[worker], 0.0, 2.0, 2), [[10, 0, 0, 0, 0], [0; 5]]);
     }
 }

@@ -7,8 +7,13 @@ use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
 /// Families of SVG text, best first. The viewer may own none of them and take its own sans-serif.
 pub(super) const FAMILIES: &str = "'Noto Sans','Segoe UI',Arial,'Liberation Sans','DejaVu Sans',sans-serif";
 
-/// How much wider than the embedded font a viewer's may be (DejaVu Sans, the widest usual one, is 8 % wider).
-const SLACK: f64 = 1.09;
+/// How much wider than the embedded font a viewer's may be: DejaVu Sans, the widest usual one, is 8 % wider, its bold 14 %.
+const fn slack(weight: Weight) -> f64 {
+    match weight {
+        Weight::Regular => 1.09,
+        Weight::Bold => 1.15,
+    }
+}
 
 /// Weight of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub(super) fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let font = font(weight);
     let scaled = font.as_scaled(px_scale(font, size as f32));
     let advance: f32 = text.chars().map(|c| scaled.h_advance(scaled.glyph_id(c))).sum();
-    f64::from(advance) * SLACK
+    f64::from(advance) * slack(weight)
 }
 
 /// `text`, cut with an ellipsis so that it is at most `room` pixels wide.
@@ -59,6 +64,16 @@ pub(super) fn elide(text: &str, size: f64, weight: Weight, room: f64) -> String 
         }
     }
     String::new()
+}
+
+/// `text`, its beginning cut with an ellipsis so that it is at most `room` pixels wide: names of workers differ at their ends.
+pub(super) fn elide_start(text: &str, size: f64, weight: Weight, room: f64) -> String {
+    let mut cut = text.to_owned();
+    let mut kept = text.chars();
+    while width(&cut, size, weight) > room && kept.next().is_some() {
+        cut = format!("…{}", kept.as_str());
+    }
+    cut
 }
 
 /// `text` in lines of at most `room` pixels, broken at blanks; a word wider than that is broken anywhere.
@@ -120,6 +135,8 @@ mod tests {
         let cut = elide("a very long name of a worker", 12.0, Weight::Regular, 80.0);
         assert!(cut.ends_with('…') && width(&cut, 12.0, Weight::Regular) <= 80.0);
         assert_eq!(elide("short", 12.0, Weight::Regular, 80.0), "short");
+        let cut = elide_start("a very long name of a worker", 12.0, Weight::Regular, 80.0);
+        assert!(cut.starts_with('…') && cut.ends_with("worker") && width(&cut, 12.0, Weight::Regular) <= 80.0, "{cut}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A measure over two axes of a sweep.
 
-use super::data::{HeatMapData, Sense, Target};
+use super::data::{HeatMapData, Sense, Target, Unit};
 use super::font::{Weight, elide, width};
 use super::ink::Ink;
 use super::numbers::human;
 use super::page::{Entry, LABEL, MARGIN, Page, WIDTH};
 use super::panel::label;
-use super::scale::{arc_points, contrast, log10, pow10};
+use super::scale::{Axis, arc_points, contrast, log10};
 use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
 use super::style::Key;
 
@@ -32,7 +32,7 @@ pub fn heat_map(data: &HeatMapData) -> Figure {
     let y_label = elide(&format!("{} (rows)", data.y_label), LABEL, Weight::Regular, WIDTH - 2.0 * MARGIN);
     label(&mut page.scene, (MARGIN, page.y - 5.0), &y_label, Anchor::Start, Ink::Text);
     let room = WIDTH - MARGIN - SCALE_ROOM - left;
-    let cell = (room / columns as f64, (400.0 / rows as f64).clamp(12.0, 44.0));
+    let cell = (room / columns as f64, (400.0 / rows as f64).clamp((960.0 / rows as f64).min(12.0), 44.0));
     let map = Map {
         data,
         rect: Rect { x: left, y: page.y, w: room, h: cell.1 * rows as f64 },
@@ -51,7 +51,13 @@ pub fn heat_map(data: &HeatMapData) -> Figure {
 fn legend(data: &HeatMapData) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     if let Some(target) = &data.target {
-        entries.push((Key::Line(BORDER), format!("border of the {}", target.label)));
+        let known = || data.values.iter().filter(|value| value.is_finite());
+        let name = match known().filter(|value| meets(target, **value)).count() {
+            0 => format!("{}: no cell meets it", target.label),
+            n if n == known().count() => format!("{}: every cell meets it", target.label),
+            _ => format!("border of the {}", target.label),
+        };
+        entries.push((Key::Line(BORDER), name));
     }
     if data.best.is_some() {
         entries.push((Key::Point(Ink::Text, 3), "best cell".to_owned()));
@@ -89,24 +95,24 @@ impl Colours {
         share.clamp(0.0, 1.0)
     }
 
-    /// The value at a share of the scale.
-    fn at(&self, share: f64) -> f64 {
-        if self.log { self.lo * tenth_power(log10(self.hi / self.lo) * share) } else { self.lo + (self.hi - self.lo) * share }
+    /// Values at which the scale is labelled.
+    fn ticks(&self, unit: &Unit, count: f64) -> Vec<(f64, String)> {
+        let (lo, hi) = (self.lo, self.hi);
+        if hi <= lo {
+            return vec![(lo, human(lo, unit))];
+        }
+        let axis = if self.log { Axis::log(lo, hi, unit, count) } else { Axis::exact(lo, hi, unit, count) };
+        let inside = axis.ticks.into_iter().filter(|(value, text)| !text.is_empty() && *value >= lo && *value <= hi);
+        let mut values: Vec<f64> = inside.map(|tick| tick.0).collect();
+        if values.len() < 2 {
+            values = vec![lo, hi];
+        }
+        values.into_iter().map(|value| (value, human(value, unit))).collect()
     }
 
     fn colour(&self, value: f64) -> (u8, u8, u8) {
         ramp(self.share(value))
     }
-}
-
-/// Ten to any power between whole ones, by interpolation of its logarithm's inverse.
-fn tenth_power(exponent: f64) -> f64 {
-    let (mut lo, mut hi) = (pow10(exponent.floor() as i32), pow10(exponent.floor() as i32 + 1));
-    for _ in 0..60 {
-        let middle = (lo + hi) / 2.0;
-        if log10(middle) < exponent { lo = middle } else { hi = middle }
-    }
-    lo
 }
 
 fn ramp(share: f64) -> (u8, u8, u8) {
@@ -157,7 +163,10 @@ impl Map<'_> {
                 continue;
             }
             let colour = self.colours.colour(value);
-            scene.rect(place, Ink::Rgb(colour.0, colour.1, colour.2), 1.0);
+            // Half a pixel under the next cells, or a seam of paper would shine through between them.
+            let (w, lift) =
+                (place.w + if column + 1 < self.data.x_values.len() { 0.5 } else { 0.0 }, if row > 0 { 0.5 } else { 0.0 });
+            scene.rect(Rect { w, h: place.h + lift, ..place }, Ink::Rgb(colour.0, colour.1, colour.2), 1.0);
             if written {
                 let at = (place.x + place.w / 2.0, place.y + place.h / 2.0 + LABEL * 0.36);
                 label(scene, at, &human(value, &self.data.measure.unit), Anchor::Middle, readable(colour));
@@ -169,14 +178,14 @@ impl Map<'_> {
     fn border(&self, scene: &mut Scene) {
         let Some(target) = &self.data.target else { return };
         let (columns, rows) = (self.data.x_values.len(), self.data.y_values.len());
-        let meets = |column: usize, row: usize| meets(target, self.value(column, row));
+        let parts = |a: f64, b: f64| a.is_finite() && b.is_finite() && meets(target, a) != meets(target, b);
         let mut edges: Vec<Vec<P>> = Vec::new();
         for (column, row) in self.places() {
-            let place = self.place(column, row);
-            if column + 1 < columns && meets(column, row) != meets(column + 1, row) {
+            let (place, value) = (self.place(column, row), self.value(column, row));
+            if column + 1 < columns && parts(value, self.value(column + 1, row)) {
                 edges.push(vec![(place.right(), place.y), (place.right(), place.bottom())]);
             }
-            if row + 1 < rows && meets(column, row) != meets(column, row + 1) {
+            if row + 1 < rows && parts(value, self.value(column, row + 1)) {
                 edges.push(vec![(place.x, place.y), (place.right(), place.y)]);
             }
         }
@@ -238,11 +247,9 @@ impl Map<'_> {
             scene.rect(Rect { x: bar.x, y, w: bar.w, h: h + if i > 0 { 0.5 } else { 0.0 } }, Ink::Rgb(r, g, b), 1.0);
         }
         scene.outline(bar, Stroke::solid(Ink::Frame, 1.0));
-        let shares: &[f64] = if self.colours.hi > self.colours.lo { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0] };
-        for share in shares {
-            let y = bar.bottom() - bar.h * share;
+        for (value, text) in self.colours.ticks(&self.data.measure.unit, bar.h / 34.0) {
+            let y = bar.bottom() - bar.h * self.colours.share(value);
             scene.line((bar.right(), y), (bar.right() + 4.0, y), Stroke::solid(Ink::Frame, 1.0));
-            let text = human(self.colours.at(*share), &self.data.measure.unit);
             label(scene, (bar.right() + 7.0, y + LABEL * 0.36), &text, Anchor::Start, Ink::Muted);
         }
         if let Some(target) = self.data.target.as_ref().filter(|t| t.value >= self.colours.lo && t.value <= self.colours.hi) {
@@ -280,7 +287,7 @@ mod tests {
     #[test]
     fn a_logarithmic_scale_halves_between_its_ends() {
         let colours = Colours { lo: 0.01, hi: 100.0, log: true };
-        assert!((colours.at(0.5) - 1.0).abs() < 1e-9 && (colours.share(1.0) - 0.5).abs() < 1e-9);
+        assert!((colours.share(1.0) - 0.5).abs() < 1e-9);
     }
 
     #[test]

@@ -50,16 +50,28 @@ const SERIES_DARK: [(u8, u8, u8); 8] = [
     (0xb9, 0x9c, 0xe8),
 ];
 
-/// Areas that touch each other: neighbours differ by at least 20 in CIE lightness.
+/// Areas that touch each other: all differ in lightness, neighbours most.
 const FILLS: [(u8, u8, u8); 8] = [
-    (0x1b, 0x4f, 0x8a),
-    (0xf2, 0xa5, 0x3c),
-    (0xa8, 0x38, 0x22),
-    (0x9e, 0xd2, 0xf0),
-    (0x4e, 0x85, 0x36),
-    (0xd9, 0xd9, 0xd9),
-    (0x6b, 0x4c, 0x8a),
-    (0xf4, 0xe3, 0xa1),
+    (0x12, 0x35, 0x5b),
+    (0xe0, 0x90, 0x2a),
+    (0xb8, 0x47, 0x33),
+    (0xb9, 0xdf, 0xf5),
+    (0x5b, 0x8f, 0x42),
+    (0xec, 0xec, 0xec),
+    (0x6b, 0x3f, 0x8a),
+    (0xf0, 0xd4, 0x84),
+];
+
+/// The same for dark pages: only the darkest ones are lightened.
+const FILLS_DARK: [(u8, u8, u8); 8] = [
+    (0x4a, 0x86, 0xc8),
+    (0xe0, 0x90, 0x2a),
+    (0xc2, 0x4a, 0x36),
+    (0xb9, 0xdf, 0xf5),
+    (0x6d, 0xa6, 0x52),
+    (0xec, 0xec, 0xec),
+    (0xa3, 0x7f, 0xc4),
+    (0xf0, 0xd4, 0x84),
 ];
 
 impl Ink {
@@ -90,7 +102,8 @@ impl Ink {
             Self::Limit => (0xff, 0x8a, 0x80),
             Self::Mark => (0xb7, 0xa9, 0xe3),
             Self::Series(i) => SERIES_DARK[i % SERIES_DARK.len()],
-            Self::Fill(_) | Self::Rgb(..) => return None,
+            Self::Fill(i) => FILLS_DARK[i % FILLS_DARK.len()],
+            Self::Rgb(..) => return None,
         })
     }
 
@@ -105,7 +118,8 @@ impl Ink {
             Self::Limit => "c-limit".to_owned(),
             Self::Mark => "c-mark".to_owned(),
             Self::Series(i) => format!("c-s{}", i % SERIES.len()),
-            Self::Fill(_) | Self::Rgb(..) => return None,
+            Self::Fill(i) => format!("c-f{}", i % FILLS.len()),
+            Self::Rgb(..) => return None,
         })
     }
 
@@ -124,7 +138,7 @@ fn css((r, g, b): (u8, u8, u8)) -> String {
 /// Each rule begins with `scope`, a selector such as `.chart` ("" for none). Filled elements and drawn lines follow alike.
 pub fn dark_css(scope: &str) -> String {
     let fixed = [Ink::Paper, Ink::Text, Ink::Muted, Ink::Grid, Ink::Frame, Ink::Limit, Ink::Mark];
-    let inks = fixed.into_iter().chain((0..SERIES.len()).map(Ink::Series));
+    let inks = fixed.into_iter().chain((0..SERIES.len()).map(Ink::Series)).chain((0..FILLS.len()).map(Ink::Fill));
     let mut rules = String::new();
     for ink in inks {
         if let (Some(class), Some(dark)) = (ink.class(), ink.dark_rgb()) {
@@ -159,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn fills_stand_out_from_a_dark_page() {
+        let page = Ink::Paper.dark_rgb().unwrap();
+        for (i, fill) in FILLS_DARK.iter().enumerate() {
+            assert!(contrast(*fill, page) >= 3.0, "fill {i}: {:.2}", contrast(*fill, page));
+        }
+    }
+
+    #[test]
     fn neighbouring_fills_differ_in_grey_print() {
         for pair in FILLS.windows(2) {
             assert!(contrast(pair[0], pair[1]) > 1.6, "{pair:?}: {}", contrast(pair[0], pair[1]));
@@ -166,9 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn the_first_four_fills_all_differ_in_grey_print() {
+        for (i, a) in FILLS[..4].iter().enumerate() {
+            for b in &FILLS[..i] {
+                assert!(contrast(*a, *b) > 1.5, "{a:?} {b:?}: {}", contrast(*a, *b));
+            }
+        }
+    }
+
+    #[test]
     fn dark_rules_name_every_class_once_under_the_scope() {
         let css = dark_css(".chart");
         assert_eq!(css.matches(".chart .c-paper{").count(), 1);
-        assert_eq!(css.lines().count(), 7 + SERIES.len());
+        assert_eq!(css.lines().count(), 7 + SERIES.len() + FILLS.len());
     }
 }

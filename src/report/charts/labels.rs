@@ -24,13 +24,25 @@ impl Placer {
         self.taken.push(rect);
     }
 
+    /// Keeps labels off a line.
+    pub(super) fn avoid_line(&mut self, line: &[P]) {
+        for pair in line.windows(2) {
+            let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+            let steps = ((x1 - x0).abs().max((y1 - y0).abs()) / 4.0).ceil().clamp(1.0, 1000.0);
+            for i in 0..=steps as u32 {
+                let share = f64::from(i) / steps;
+                self.avoid(Rect { x: x0 + (x1 - x0) * share - 2.0, y: y0 + (y1 - y0) * share - 2.0, w: 4.0, h: 4.0 });
+            }
+        }
+    }
+
     /// A place for `text` near a point, `gap` pixels away from it; `None` where all are taken.
     pub(super) fn near(&mut self, (x, y): P, text: &str, gap: f64) -> Option<Rect> {
         let w = width(text, LABEL, Weight::Regular) + 6.0;
         let (h, far) = (HEIGHT, gap + 10.0);
         let places = [
-            (x + gap, y - h / 2.0),
             (x + gap, y - h - gap / 2.0),
+            (x + gap, y - h / 2.0),
             (x + gap, y + gap / 2.0),
             (x - gap - w, y - h / 2.0),
             (x - w / 2.0, y - h - gap),

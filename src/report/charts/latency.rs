@@ -8,7 +8,7 @@ use super::numbers::human;
 use super::page::{CAPTION, Entry, Page, no_data};
 use super::panel::{Panel, TITLE_ROOM, patched};
 use super::scale::Axis;
-use super::scene::{Anchor, Figure, Rect, Scene, Stroke};
+use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
 use super::style::{Key, limit, marker};
 use super::sweep_line::PAGE;
 use super::thin::Join;
@@ -32,7 +32,7 @@ pub fn latency(data: &LatencyData) -> Figure {
     page.caption(what, &legend(data), PAGE.0, PAGE.1);
     for row in data.curves.chunks(3) {
         page.y += 24.0;
-        let width = (PAGE.1 - PAGE.0) / row.len() as f64;
+        let width = (PAGE.1 - PAGE.0) / data.curves.len().min(3) as f64;
         for (i, curve) in row.iter().enumerate() {
             let rect = Rect { x: PAGE.0 + GAP + width * i as f64, y: page.y, w: width - GAP - 8.0, h: HEIGHT };
             let text = elide(&curve.name, CAPTION, Weight::Bold, rect.w);
@@ -67,17 +67,18 @@ fn draw(scene: &mut Scene, curve: &LatencyCurve, tail: Tail, rect: Rect) {
         }
     };
     let panel = Panel::new(scene, rect, x, y);
-    let mut placer = Placer::new(Rect { x: rect.x, y: rect.y - 2.0, w: rect.w, h: rect.h + 4.0 });
-    // The whole distribution has share 0 above its last value, which a logarithmic axis cannot show: the curve ends before it.
-    let line: Vec<Sample> =
+    let mut line: Vec<Sample> =
         known.iter().map(|[at, share]| [*at, shown(*share)]).filter(|p| tail == Tail::AtOrBelow || p[1] > 1e-9).collect();
+    if tail == Tail::Above {
+        // Above the last value the share is 0, which a logarithmic axis cannot show: the curve ends there.
+        line.extend(known.last().map(|last| [last[0], f64::NAN]));
+    }
     panel.curve(scene, &line, Join::Step, CURVE);
     if let Some(at) = curve.objective.filter(|at| at.is_finite() && panel.x.scale.contains(*at)) {
         let x = panel.x.scale.map(at);
         scene.line((x, rect.y), (x, rect.bottom()), limit(0));
-        placer.avoid(Rect { x: x - 1.0, y: rect.y, w: 2.0, h: rect.h });
     }
-    marks(scene, &panel, curve, (&known, tail), &mut placer);
+    marks(scene, &panel, curve, (&known, tail));
     panel.axes(scene, true, "latency");
 }
 
@@ -102,45 +103,37 @@ fn share_at(known: &[Sample], at: f64) -> f64 {
     }
 }
 
-fn marks(scene: &mut Scene, panel: &Panel, curve: &LatencyCurve, (known, tail): (&[Sample], Tail), placer: &mut Placer) {
+fn marks(scene: &mut Scene, panel: &Panel, curve: &LatencyCurve, (known, tail): (&[Sample], Tail)) {
     let place = |at: f64| {
         let share = share_at(known, at);
         panel.place(at, if tail == Tail::Above { (1.0 - share).max(1e-12) } else { share })
     };
     let quantiles: Vec<&(String, f64)> = curve.quantiles.iter().filter(|(_, at)| at.is_finite() && *at > 0.0).collect();
     for (_, at) in &quantiles {
-        let (x, y) = place(*at);
-        placer.avoid(Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 });
-        scene.fill(marker(0, (x, y), 4.0), CURVE.ink, 1.0);
+        scene.fill(marker(0, place(*at), 4.0), CURVE.ink, 1.0);
     }
-    for point in known.iter().step_by((known.len() / 200).max(1)) {
-        let (x, y) = place(point[0]);
-        placer.avoid(Rect { x: x - 1.5, y: y - 1.5, w: 3.0, h: 3.0 });
-    }
-    let mut labels: Vec<(f64, f64, String)> = quantiles
-        .iter()
-        .map(|(name, at)| (place(*at).0, place(*at).1, format!("{name} {}", human(*at, &Unit::Seconds))))
-        .collect();
+    let mut lines: Vec<(String, Ink)> =
+        quantiles.iter().map(|(name, at)| (format!("{name} {}", human(*at, &Unit::Seconds)), Ink::Text)).collect();
     if let Some(at) = curve.objective.filter(|at| at.is_finite()) {
         let text = format!("{} within {}", human(share_at(known, at), &Unit::Share), human(at, &Unit::Seconds));
-        objective(scene, panel, (at, &text), placer);
+        lines.push((text, Ink::Limit));
     }
-    labels.sort_by(|a, b| a.1.total_cmp(&b.1));
-    for (x, y, text) in labels {
-        if let Some(rect) = placer.near((x, y), &text, 8.0) {
-            patched(scene, rect, &text, Ink::Text);
-        }
-    }
+    let mut path: Vec<P> = known.iter().step_by((known.len() / 400).max(1)).map(|point| place(point[0])).collect();
+    path.extend(known.last().map(|point| place(point[0])));
+    figures(scene, panel.rect, &path, &lines);
 }
 
-/// Names the objective beside its line, as low as there is room.
-fn objective(scene: &mut Scene, panel: &Panel, (at, text): (f64, &str), placer: &mut Placer) {
-    let (w, h) = patch(text);
-    let x = panel.x.scale.map(at);
-    let rows = || (0..14).map(|i| panel.rect.bottom() - 4.0 - h - f64::from(i) * h);
-    let places: Vec<Rect> = rows().flat_map(|y| [x + 4.0, x - 4.0 - w].map(|x| Rect { x, y, w, h })).collect();
-    if let Some(rect) = placer.first(&places) {
-        patched(scene, rect, text, Ink::Limit);
+/// The percentiles and the objective in figures, in the corner that the curve leaves free.
+fn figures(scene: &mut Scene, rect: Rect, path: &[P], lines: &[(String, Ink)]) {
+    let w = lines.iter().map(|(text, _)| patch(text).0).fold(0.0, f64::max).min(rect.w);
+    let (line, h) = (patch("").1, patch("").1 * lines.len() as f64);
+    let (left, right, top, bottom) = (rect.x + 4.0, rect.right() - 2.0 - w, rect.y + 4.0, rect.bottom() - 4.0 - h);
+    let corners = [(right, bottom), (right, top), (left, top), (left, bottom)].map(|(x, y)| Rect { x, y, w, h });
+    let mut placer = Placer::new(rect);
+    placer.avoid_line(path);
+    let corner = placer.first(&corners).unwrap_or(corners[0]);
+    for (i, (text, ink)) in lines.iter().enumerate() {
+        patched(scene, Rect { y: corner.y + line * i as f64, h: line, ..corner }, text, *ink);
     }
 }
 

@@ -22,7 +22,7 @@ pub fn load_curve(data: &LoadCurveData) -> Figure {
         let last = i + 1 == panels.len();
         let ideal = data.ideal && i == 0;
         let y = y_axis(&[part], height);
-        let mut entries: Vec<Entry> = legend(part);
+        let mut entries: Vec<Entry> = legend(part, &data.x);
         if ideal {
             entries.push((Key::Line(IDEAL), "all that is offered".to_owned()));
         }

@@ -1,7 +1,7 @@
 //! The same measure for several values of a further field, side by side.
 
-use super::data::{MultiplesData, SweepPanel};
-use super::font::{Weight, elide};
+use super::data::{MultiplesData, Quantity, SweepPanel};
+use super::font::{Weight, elide_start};
 use super::ink::Ink;
 use super::page::{CAPTION, Entry, Page, no_data};
 use super::panel::Panel;
@@ -31,13 +31,13 @@ pub fn multiples(data: &MultiplesData) -> Figure {
     let height = (width * 0.62).min(230.0);
     let (x, y) = (x_axis(&data.x, &panels, width), y_axis(&panels, height));
     let head = format!("{} by {}", y.titled(&first.measure.label), x.titled(&data.x.label));
-    page.caption(&head, &shared_legend(&panels), PAGE.0 + GAP, PAGE.1);
+    page.caption(&head, &shared_legend(&panels, &data.x), PAGE.0 + GAP, PAGE.1);
     for row in shown.chunks(columns) {
         page.y += 24.0;
         for (i, (caption, part)) in row.iter().enumerate() {
             let left = PAGE.0 + GAP + (width + GAP) * i as f64;
             let rect = Rect { x: left, y: page.y, w: width - 6.0, h: height };
-            let text = elide(caption, CAPTION, Weight::Bold, width);
+            let text = elide_start(caption, CAPTION, Weight::Bold, width);
             page.label((left, page.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
             if any(part) {
                 let panel = Panel::new(&mut page.scene, rect, x.clone(), y.clone());
@@ -56,6 +56,6 @@ pub fn multiples(data: &MultiplesData) -> Figure {
 }
 
 /// The legend of the panel with the most series.
-fn shared_legend(panels: &[&SweepPanel]) -> Vec<Entry> {
-    panels.iter().max_by_key(|panel| panel.series.len()).map(|panel| legend(panel)).unwrap_or_default()
+fn shared_legend(panels: &[&SweepPanel], x: &Quantity) -> Vec<Entry> {
+    panels.iter().max_by_key(|panel| panel.series.len()).map(|panel| legend(panel, x)).unwrap_or_default()
 }

@@ -26,7 +26,7 @@ pub(super) fn human(value: f64, unit: &Unit) -> String {
 
 fn seconds(value: f64) -> String {
     let (factor, name) = match value.abs() {
-        v if v == 0.0 => (1.0, "s"),
+        0.0 => (1.0, "s"),
         v if v < 0.999_5e-6 => (1e9, "ns"),
         v if v < 0.999_5e-3 => (1e6, "µs"),
         v if v < 0.999_5 => (1e3, "ms"),

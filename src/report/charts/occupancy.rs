@@ -5,11 +5,11 @@ use super::ink::Ink;
 use super::loads::banded;
 use super::numbers::human;
 use super::page::{Entry, LABEL, Page};
-use super::panel::{Panel, TITLE_ROOM, label, value_axis};
+use super::panel::{Panel, TITLE_ROOM, label, roomy_axis};
 use super::scene::{Anchor, Figure, Rect, Scene, Stroke};
 use super::style::{BAND_OPACITY, Key, limit};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, RIGHT, Timeline};
 
 /// Most workers drawn one by one.
 const FEW: usize = 8;
@@ -79,8 +79,7 @@ fn part(page: &mut Page, timeline: &mut Timeline<'_>, view: &View, (slots, heigh
     let mut legend: Vec<Entry> =
         if view.single { Vec::new() } else { vec![(Key::Band(stroke), "lowest, mean and highest worker".to_owned())] };
     let reach = with_limit(&mut legend, bound, highest, if slots { "N" } else { "Q" });
-    let panel =
-        timeline.panel(page, (&caption, &legend), value_axis(&quantity("", Unit::Number), Some((0.0, reach)), height), height);
+    let panel = timeline.panel(page, (&caption, &legend), roomy_axis(reach, height), height);
     if view.single {
         panel.under(&mut page.scene, &band.mean, Join::Step, stroke.ink, BAND_OPACITY);
     } else {
@@ -119,7 +118,6 @@ fn grid(page: &mut Page, timeline: &mut Timeline<'_>, workers: &[WorkerOccupancy
         (Key::Line(limit(0)), "N and Q".to_owned()),
     ];
     page.caption("", &legend, LEFT, RIGHT);
-    timeline.mark_labels(page);
     let room = (880.0 / workers.len() as f64 - 34.0).clamp(84.0, 190.0);
     for (i, worker) in workers.iter().enumerate() {
         cell(page, timeline, worker, (reach, room), i + 1 == workers.len());
@@ -131,11 +129,12 @@ fn cell(page: &mut Page, timeline: &mut Timeline<'_>, worker: &WorkerOccupancy, 
         |name: &str, value: Option<f64>| value.map_or(String::new(), |v| format!(", {name} = {}", human(v, &Unit::Number)));
     let limits = format!("{}{}", bound("N", worker.slot_limit), bound("Q", worker.queue_limit));
     page.caption(&format!("{}{limits}", worker.name), &[], LEFT, RIGHT);
+    timeline.mark_labels(page);
     let parts = [(&worker.slots, worker.slot_limit, room * 0.58), (&worker.queue, worker.queue_limit, room * 0.42)];
     for (i, (points, bound, height)) in parts.into_iter().enumerate() {
         let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: height };
         page.y += height + 15.0;
-        let y = value_axis(&quantity("", Unit::Number), Some((0.0, reach[i])), height);
+        let y = roomy_axis(reach[i], height);
         let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), y);
         timeline.mark_lines(&mut page.scene, rect);
         worker_curve(&mut page.scene, &panel, points, bound, i);

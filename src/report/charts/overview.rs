@@ -1,13 +1,13 @@
 //! A run at a glance.
 
-use super::data::{BusyCount, OverviewData, Unit};
+use super::data::{BusyCount, OverviewData};
 use super::ink::Ink;
 use super::page::{Entry, Page};
-use super::panel::value_axis;
+use super::panel::roomy_axis;
 use super::scene::{Figure, Stroke};
 use super::style::{BAND_OPACITY, Key, curve};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, RIGHT, Timeline};
 use super::{loads, occupancy, refusals};
 
 /// Panels on one time axis: 529 rate, slots and queue, busy workers, rank loads; posts, phases and faults marked.
@@ -47,8 +47,7 @@ fn busy_count(page: &mut Page, timeline: &mut Timeline<'_>, data: &BusyCount, he
         legend.push((Key::Line(curve(1)), "under a lease".to_owned()));
     }
     legend.push((Key::Line(all), "registered".to_owned()));
-    let panel =
-        timeline.panel(page, (caption, &legend), value_axis(&quantity("", Unit::Number), Some((0.0, highest)), height), height);
+    let panel = timeline.panel(page, (caption, &legend), roomy_axis(highest, height), height);
     panel.under(&mut page.scene, &data.busy, Join::Step, Ink::Series(0), BAND_OPACITY);
     panel.curve(&mut page.scene, &data.busy, Join::Step, curve(0));
     if legend.len() > 2 {

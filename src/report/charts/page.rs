@@ -15,7 +15,7 @@ pub(super) const LABEL: f64 = 12.0;
 /// Font size of captions.
 pub(super) const CAPTION: f64 = 13.0;
 /// Longest legend entry in pixels; longer names are cut.
-const ENTRY_ROOM: f64 = 300.0;
+const ENTRY_ROOM: f64 = 420.0;
 /// Most entries of one legend; further ones are counted.
 const MOST_ENTRIES: usize = 24;
 

@@ -35,14 +35,11 @@ impl Panel {
         let grid = Stroke::solid(Ink::Grid, 1.0);
         let across = |y: f64| vec![(self.rect.x, y), (self.rect.right(), y)];
         let down = |x: f64| vec![(x, self.rect.y), (x, self.rect.bottom())];
-        scene.lines(
-            self.y.ticks.iter().filter(|t| self.draws(&self.y, t)).map(|(v, _)| across(self.y.scale.map(*v))).collect(),
-            grid,
-        );
-        scene.lines(
-            self.x.ticks.iter().filter(|t| self.draws(&self.x, t)).map(|(v, _)| down(self.x.scale.map(*v))).collect(),
-            grid,
-        );
+        let labelled = |axis: &Axis| -> Vec<f64> {
+            axis.ticks.iter().filter(|(_, text)| !text.is_empty()).map(|(value, _)| axis.scale.map(*value)).collect()
+        };
+        scene.lines(labelled(&self.y).into_iter().map(across).collect(), grid);
+        scene.lines(labelled(&self.x).into_iter().map(down).collect(), grid);
         let mut free = f64::INFINITY;
         for (value, text) in self.y.ticks.iter().filter(|tick| !tick.1.is_empty()) {
             let y = self.y.scale.map(*value) + LABEL * 0.36;
@@ -52,11 +49,6 @@ impl Panel {
             free = y - LABEL * 1.05;
             label(scene, (self.rect.x - 7.0, y), text, Anchor::End, Ink::Muted);
         }
-    }
-
-    /// Of a logarithmic axis over many decades only the labelled grid lines are drawn.
-    fn draws(&self, axis: &Axis, (_, text): &(f64, String)) -> bool {
-        !text.is_empty() || (axis.scale.log && axis.scale.hi / axis.scale.lo < 2e3)
     }
 
     /// Draws the axis lines, over what has been drawn; tick labels below if `labelled`, and below them a title unless empty.
@@ -76,6 +68,9 @@ impl Panel {
     }
 
     fn x_labels(&self, scene: &mut Scene) {
+        let minor = self.x.ticks.iter().filter(|(_, text)| text.is_empty()).map(|(value, _)| self.x.scale.map(*value));
+        let tick = |x: f64| vec![(x, self.rect.bottom()), (x, self.rect.bottom() + 2.5)];
+        scene.lines(minor.map(tick).collect(), Stroke::solid(Ink::Frame, 0.7));
         let labelled: Vec<(f64, &str)> = self
             .x
             .ticks
@@ -113,6 +108,12 @@ impl Panel {
 
     /// Fills between two curves sampled at the same places.
     pub(super) fn between(&self, scene: &mut Scene, low: &[Sample], high: &[Sample], join: Join, ink: Ink, opacity: f64) {
+        // Where one of the two is not known, neither is the area.
+        let masked = |of: &[Sample], by: &[Sample]| -> Vec<Sample> {
+            let known = |i: usize| by.get(i).is_some_and(|sample| sample[1].is_finite());
+            of.iter().enumerate().map(|(i, [at, value])| [*at, if known(i) { *value } else { f64::NAN }]).collect()
+        };
+        let (low, high) = (&masked(low, high), &masked(high, low));
         let (below, above) =
             (polylines(low, &self.x.scale, &self.y.scale, join), polylines(high, &self.x.scale, &self.y.scale, join));
         let areas = above.into_iter().zip(below).map(|(mut outline, below)| {
@@ -147,6 +148,13 @@ pub(super) fn value_axis(quantity: &Quantity, range: Option<(f64, f64)>, height:
         Some((lo, hi)) => Axis::rounded(lo.min(0.0), capped(hi.max(0.0), &quantity.unit), &quantity.unit, count),
         None => Axis::rounded(0.0, 1.0, &quantity.unit, count),
     }
+}
+
+/// A vertical axis for counts from zero to `reach`, with some room above it, so that a limit does not lie on the border.
+pub(super) fn roomy_axis(reach: f64, height: f64) -> Axis {
+    let top = if reach > 0.0 { reach * 1.1 } else { 1.0 };
+    // Counts are whole: ticks between them would say nothing.
+    Axis::exact(0.0, top, &Unit::Number, (height / 28.0).max(2.0).min(top))
 }
 
 /// A share of zero throughout still needs an axis: one percent.

@@ -11,6 +11,8 @@ use super::style::{Key, limit, marker};
 use super::timeline::{LEFT, RIGHT};
 
 const HEIGHT: f64 = 420.0;
+/// Most settings of the front that are named.
+const NAMED: usize = 20;
 const FRONT: Stroke = Stroke::solid(Ink::Series(0), 1.6);
 
 /// Settings as points, those on the front joined and named.
@@ -26,15 +28,16 @@ pub fn pareto(data: &ParetoData) -> Figure {
     let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: HEIGHT };
     let panel = Panel::new(&mut page.scene, rect, x, y);
     targets(&mut page.scene, &panel, data);
-    front(&mut page.scene, &panel, &points);
+    let line = front(&panel, &points);
+    page.scene.lines(vec![line.clone()], FRONT);
     for point in &points {
         draw_point(&mut page.scene, &panel, point);
     }
-    let unnamed = names(&mut page.scene, &panel, &points);
+    let unnamed = names(&mut page.scene, &panel, &points, &line);
     panel.axes(&mut page.scene, true, &panel.x.titled(&data.x.label));
     page.y += HEIGHT + TITLE_ROOM;
     if unnamed > 0 {
-        page.note(&format!("{unnamed} settings of the front have no room for a label."));
+        page.note(&format!("{unnamed} settings of the front are not labelled, for want of room."));
     }
     page.finish(&data.heading)
 }
@@ -73,10 +76,10 @@ fn targets(scene: &mut Scene, panel: &Panel, data: &ParetoData) {
 }
 
 /// The front as a line through its points in ascending x.
-fn front(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint]) {
+fn front(panel: &Panel, points: &[&ParetoPoint]) -> Vec<P> {
     let mut line: Vec<P> = points.iter().filter(|p| p.on_front).map(|p| panel.place(p.x, p.y)).collect();
     line.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    scene.lines(vec![line], FRONT);
+    line
 }
 
 fn draw_point(scene: &mut Scene, panel: &Panel, point: &ParetoPoint) {
@@ -92,16 +95,25 @@ fn draw_point(scene: &mut Scene, panel: &Panel, point: &ParetoPoint) {
 }
 
 /// Names the chosen points first, then the front, then the others where room is left; returns how many of the front remain unnamed.
-fn names(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint]) -> usize {
+fn names(scene: &mut Scene, panel: &Panel, points: &[&ParetoPoint], line: &[P]) -> usize {
     let mut placer = Placer::new(panel.rect);
+    placer.avoid_line(line);
     for (x, y) in points.iter().map(|p| panel.place(p.x, p.y)) {
         placer.avoid(Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 });
     }
     let mut unnamed = 0;
     let others = points.len() <= 40;
+    // A crowded front is named at even steps.
+    let step = points.iter().filter(|p| p.on_front && !p.chosen).count().div_ceil(NAMED).max(1);
+    let mut nth = 0;
     let ranks: [fn(&ParetoPoint) -> bool; 3] = [|p| p.chosen, |p| p.on_front && !p.chosen, |p| !p.on_front && !p.chosen];
     for (rank, belongs) in ranks.into_iter().enumerate().filter(|(rank, _)| *rank < 2 || others) {
         for point in points.iter().filter(|p| belongs(p) && !p.label.is_empty()) {
+            nth += usize::from(rank == 1);
+            if rank == 1 && (nth - 1) % step != 0 {
+                unnamed += 1;
+                continue;
+            }
             match placer.near(panel.place(point.x, point.y), &point.label, 7.0) {
                 Some(rect) => patched(scene, rect, &point.label, if rank == 2 { Ink::Muted } else { Ink::Text }),
                 None => unnamed += usize::from(rank < 2),

@@ -47,6 +47,8 @@ pub(super) struct Axis {
     pub(super) ticks: Vec<(f64, String)>,
     /// What to add to the axis title, e.g. "%" or "min"; empty where the ticks say it.
     pub(super) unit: String,
+    /// Its values are names without an order, between which nothing is to be interpolated.
+    pub(super) named: bool,
 }
 
 impl Axis {
@@ -64,7 +66,7 @@ impl Axis {
                 (shown / factor, numbers::tick(shown, decimals))
             })
             .collect();
-        Self { scale: Scale { lo, hi, log: false, px_lo: 0.0, px_hi: 1.0 }, ticks, unit: name }
+        Self { scale: Scale { lo, hi, log: false, px_lo: 0.0, px_hi: 1.0 }, ticks, unit: name, named: false }
     }
 
     /// A linear axis that ends at ticks and covers `lo..hi`.
@@ -85,7 +87,7 @@ impl Axis {
             (down, up) = (below_125(lo / 2.0), above_125(hi * 2.0));
         }
         let scale = Scale { lo: down, hi: up, log: true, px_lo: 0.0, px_hi: 1.0 };
-        Self { scale, ticks: log_ticks(down, up, unit, count), unit: log_unit(unit) }
+        Self { scale, ticks: log_ticks(down, up, unit, count), unit: log_unit(unit), named: false }
     }
 
     /// An axis of named values at 0, 1, 2, ...
@@ -93,7 +95,7 @@ impl Axis {
         let hi = names.len() as f64 - 0.5;
         let scale = Scale { lo: -0.5, hi: hi.max(0.5), log: false, px_lo: 0.0, px_hi: 1.0 };
         let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone())).collect();
-        Self { scale, ticks, unit: String::new() }
+        Self { scale, ticks, unit: String::new(), named: true }
     }
 
     /// The same axis between two pixels.

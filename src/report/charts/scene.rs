@@ -157,7 +157,6 @@ impl Scene {
     pub(super) fn outline(&mut self, rect: Rect, stroke: Stroke) {
         let mut path = rect.corners();
         path.push(path[0]);
-        path.push(path[1]);
         self.lines(vec![path], stroke);
     }
 

@@ -1,6 +1,6 @@
 //! A measure along one axis of a sweep.
 
-use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target};
+use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target, Unit};
 use super::ink::Ink;
 use super::page::{Entry, MARGIN, Page, WIDTH};
 use super::panel::{Panel, TITLE_ROOM, value_axis};
@@ -18,7 +18,7 @@ pub fn sweep_line(data: &SweepData) -> Figure {
     let mut page = Page::new(&data.heading);
     let x = x_axis(&data.x, &[&data.panel], RIGHT - LEFT);
     let y = y_axis(&[&data.panel], 340.0);
-    page.caption(&y.titled(&data.panel.measure.label), &legend(&data.panel), LEFT, RIGHT);
+    page.caption(&y.titled(&data.panel.measure.label), &legend(&data.panel, &data.x), LEFT, RIGHT);
     if !any(&data.panel) {
         page.no_data(LEFT, RIGHT, 340.0);
         return page.finish(&data.heading);
@@ -61,10 +61,14 @@ pub(super) fn x_axis(quantity: &Quantity, panels: &[&SweepPanel], width: f64) ->
 pub(super) fn y_axis(panels: &[&SweepPanel], height: f64) -> Axis {
     let Some(first) = panels.first() else { return value_axis(&Quantity::default(), None, height) };
     let positive = points(panels).all(|point| point.mean > 0.0);
-    let ends = points(panels).flat_map(|p| [p.mean, p.low, p.high]);
+    let ends = points(panels).flat_map(|p| [p.mean, p.low, p.high]).filter(|value| value.is_finite());
     let targets = panels.iter().filter_map(|panel| panel.target.as_ref()).map(|target| target.value);
     // A band that touches zero does not stop a logarithmic axis: it is cut off there.
-    let drawn = ends.chain(targets).filter(|value| value.is_finite() && !(first.measure.log && positive && *value <= 0.0));
+    // Nor does a band reach beyond what the measure can be: below 0, or above 100 %.
+    let least = points(panels).all(|point| point.mean >= 0.0);
+    let most = first.measure.unit == Unit::Share && points(panels).all(|point| point.mean <= 1.0);
+    let held = ends.map(|end| if least { end.max(0.0) } else { end }).map(|end| if most { end.min(1.0) } else { end });
+    let drawn = held.chain(targets).filter(|value| value.is_finite() && !(first.measure.log && positive && *value <= 0.0));
     let range = drawn.fold(None, |range: Option<(f64, f64)>, value| {
         Some(range.map_or((value, value), |(lo, hi)| (lo.min(value), hi.max(value))))
     });
@@ -72,31 +76,38 @@ pub(super) fn y_axis(panels: &[&SweepPanel], height: f64) -> Axis {
 }
 
 /// Legend of a panel; a single line without a name and without a target needs none.
-pub(super) fn legend(panel: &SweepPanel) -> Vec<Entry> {
+pub(super) fn legend(panel: &SweepPanel, x: &Quantity) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
+    let key = |i| if x.categories.is_empty() { Key::Points(curve(i), i) } else { Key::Point(curve(i).ink, i) };
     let named = panel.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
-    entries.extend(named.map(|(i, series)| (Key::Points(curve(i), i), series.name.clone())));
+    entries.extend(named.map(|(i, series)| (key(i), series.name.clone())));
     if points(&[panel]).any(|point| point.low.is_finite() && point.high.is_finite()) {
-        entries.push((Key::Band(Stroke::solid(Ink::Series(0), 1.8)), "mean, 95 % confidence".to_owned()));
+        let name = if panel.interval.is_empty() { "mean, 95 % confidence" } else { &panel.interval };
+        let stroke = Stroke::solid(Ink::Series(0), 1.8);
+        entries.push((if x.categories.is_empty() { Key::Band(stroke) } else { Key::Upright(stroke) }, name.to_owned()));
     }
-    entries.extend(panel.target.iter().map(|target| (Key::Line(limit(0)), target.label.clone())));
+    entries.extend(panel.target.iter().map(|target| (Key::Line(limit(0)), format!("{} (hatched side misses it)", target.label))));
     entries
 }
 
-/// Target, bands, lines and points.
+/// Target, bands, lines and points; over named values only points with their intervals, series by series side by side.
 pub(super) fn draw(scene: &mut Scene, panel: &Panel, data: &SweepPanel) {
     if let Some(target) = &data.target {
         draw_target(scene, panel, target);
     }
+    let shift = |i: usize| if panel.x.named { (i as f64 - (data.series.len() as f64 - 1.0) / 2.0) * 11.0 } else { 0.0 };
     for (i, series) in data.series.iter().enumerate() {
-        band(scene, panel, series, curve(i).ink);
+        band(scene, panel, series, (curve(i).ink, shift(i)));
     }
     for (i, series) in data.series.iter().enumerate() {
-        let means: Vec<Sample> = series.points.iter().map(|p| [p.x, p.mean]).collect();
-        panel.curve(scene, &means, Join::Straight, curve(i));
-        if series.points.len() <= POINTS {
+        if !panel.x.named {
+            let means: Vec<Sample> = series.points.iter().map(|p| [p.x, p.mean]).collect();
+            panel.curve(scene, &means, Join::Straight, curve(i));
+        }
+        if series.points.len() <= POINTS || panel.x.named {
             let known = series.points.iter().filter(|p| p.x.is_finite() && p.mean.is_finite());
-            scene.fill(known.flat_map(|p| marker(i, panel.place(p.x, p.mean), 4.0)).collect(), curve(i).ink, 1.0);
+            let places = known.map(|p| panel.place(p.x, p.mean)).map(|(x, y)| (x + shift(i), y));
+            scene.fill(places.flat_map(|at| marker(i, at, 4.0)).collect(), curve(i).ink, 1.0);
         }
     }
 }
@@ -120,15 +131,18 @@ fn draw_target(scene: &mut Scene, panel: &Panel, target: &Target) {
 }
 
 /// The confidence band, or bars where a cell stands alone.
-fn band(scene: &mut Scene, panel: &Panel, series: &SweepSeries, ink: Ink) {
+fn band(scene: &mut Scene, panel: &Panel, series: &SweepSeries, (ink, shift): (Ink, f64)) {
     let known = |p: &SweepPoint| [p.x, p.low, p.high, p.mean].iter().all(|v| v.is_finite());
     let end = |p: &SweepPoint, value: f64| if known(p) { [p.x, value] } else { [p.x, f64::NAN] };
     let low: Vec<Sample> = series.points.iter().map(|p| end(p, p.low)).collect();
     let high: Vec<Sample> = series.points.iter().map(|p| end(p, p.high)).collect();
-    panel.between(scene, &low, &high, Join::Straight, ink, BAND_OPACITY);
-    if series.points.len() <= POINTS {
-        let bars = series.points.iter().filter(|p| known(p)).map(|p| vec![panel.place(p.x, p.low), panel.place(p.x, p.high)]);
-        scene.lines(bars.collect(), Stroke::solid(ink, 1.0));
+    if !panel.x.named {
+        panel.between(scene, &low, &high, Join::Straight, ink, BAND_OPACITY);
+    }
+    if series.points.len() <= POINTS || panel.x.named {
+        let at = |p: &SweepPoint, value| (panel.x.scale.map(p.x) + shift, panel.y.scale.map(value));
+        let bars = series.points.iter().filter(|p| known(p)).map(|p| vec![at(p, p.low), at(p, p.high)]);
+        scene.lines(bars.collect(), Stroke::solid(ink, if panel.x.named { 1.8 } else { 1.0 }));
     }
 }
 

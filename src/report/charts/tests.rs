@@ -139,7 +139,7 @@ fn values_that_are_not_finite_never_reach_a_drawing() {
         let quantity = Quantity { log, unit: Unit::Seconds, ..Quantity::default() };
         let series = vec![SweepSeries { name: "x".into(), points: points.clone() }];
         let target = Some(Target { value: f64::NAN, sense: Sense::AtMost, label: "t".into() });
-        let panel = SweepPanel { measure: quantity.clone(), series, target };
+        let panel = SweepPanel { measure: quantity.clone(), series, target, interval: String::new() };
         let sweep = sweep_line(&SweepData { heading: Heading::default(), x: quantity.clone(), panel });
         let scatter = points.iter().map(|p| ParetoPoint { x: p.x, y: p.mean, label: "p".into(), on_front: true, chosen: false });
         let front = pareto(&ParetoData { x: quantity.clone(), y: quantity, points: scatter.collect(), ..ParetoData::default() });
@@ -154,12 +154,38 @@ fn values_that_are_not_finite_never_reach_a_drawing() {
 }
 
 #[test]
+fn a_band_has_a_gap_wherever_one_of_its_sides_has() {
+    let side = |values: [f64; 5]| values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect::<Vec<Sample>>();
+    let (low, high) = (side([1.0, f64::NAN, 1.0, 1.0, 1.0]), side([2.0, 2.0, 2.0, f64::NAN, 2.0]));
+    let load = Spread::Band(Band { mean: high.clone(), low, high });
+    let decode = Some(LoadPanel { load, thresholds: Vec::new() });
+    let time = TimeFrame { start: 0.0, end: 5.0, marks: Vec::new() };
+    let figure = loads(&LoadsData { heading: Heading::default(), time, loads: Loads { decode, prefill: None } });
+    let areas = figure.scene.shapes.iter().find_map(|shape| match shape {
+        Shape::Fill { polygons, opacity, .. } if *opacity < 1.0 && polygons.len() > 1 => Some(polygons.len()),
+        _ => None,
+    });
+    assert_eq!(areas, Some(3));
+}
+
+#[test]
 fn names_in_other_scripts_are_drawn_without_a_crash() {
     let heading = Heading { title: "東京 \u{202e}rtl\u{0} 🚀 ".repeat(30), ..Heading::default() };
     let figure = refusals(&RefusalsData { heading, ..RefusalsData::default() });
     assert!(!figure.to_svg().contains('\u{0}'));
     figure.to_png(1.0).unwrap();
     assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= WIDTH));
+}
+
+#[test]
+fn a_hundred_thousand_posts_leave_a_small_file() {
+    let marks =
+        (0..100_000).map(|i| Mark { at: f64::from(i) * 0.006, kind: MarkKind::Post, label: format!("post {i}") }).collect();
+    let refusals_of = Refusals { bins: vec![0.0], reasons: vec![Reason { name: "all_workers_busy".into(), shares: vec![0.5] }] };
+    let time = TimeFrame { start: 0.0, end: 600.0, marks };
+    let svg = refusals(&RefusalsData { heading: Heading::default(), time, refusals: refusals_of }).to_svg();
+    assert!(svg.len() < 60_000, "{} bytes", svg.len());
+    assert!(svg.contains("100000 times"));
 }
 
 /// Draws all samples into the directory named by `SHEDCAST_CHART_GALLERY`, to be looked at.
@@ -174,4 +200,5 @@ fn the_gallery_is_written_where_asked() {
         std::fs::write(directory.join(format!("{name}.svg")), figure.to_svg()).unwrap();
         std::fs::write(directory.join(format!("{name}.png")), figure.to_png(1.0).unwrap()).unwrap();
     }
+    std::fs::write(directory.join("dark.css"), super::dark_css("svg")).unwrap();
 }

@@ -73,7 +73,9 @@ fn rows(page: &mut Page, posts: &[PostStages]) {
     for (i, post) in posts.iter().enumerate() {
         one(&mut page.scene, &panel, post, rect.y + ROWS * i as f64);
     }
-    panel.axes(&mut page.scene, true, "time since the post (logarithmic)");
+    // The axis line at the left would run through the posts' names: each post has drawn its part of it.
+    let base = Panel { rect: Rect { y: rect.bottom(), h: 0.0, ..rect }, ..panel };
+    base.axes(&mut page.scene, true, "time since the post (logarithmic)");
     label(&mut page.scene, (AT_ONCE, rect.bottom() + 16.0), "at once", Anchor::Middle, Ink::Muted);
     page.y += rect.h + TITLE_ROOM;
 }
@@ -93,6 +95,7 @@ fn one(scene: &mut Scene, panel: &Panel, post: &PostStages, top: f64) {
     let wide = width(&meanwhile, LABEL, Weight::Regular);
     let head = elide(&post.label, CAPTION, Weight::Bold, RIGHT - MARGIN - wide - 20.0);
     scene.rect(Rect { x: MARGIN, y: top + 1.0, w: RIGHT - MARGIN, h: 20.0 }, Ink::Paper, 1.0);
+    scene.line((START, top + 22.0), (START, top + ROWS), Stroke::solid(Ink::Frame, 1.0));
     scene.text(super::scene::Text {
         at: (MARGIN, top + 16.0),
         text: head,
