@@ -1,0 +1,104 @@
+//! `workload.trace`: the file to replay, and how.
+
+use crate::workload::config::{PrefixReuse, TimeUnit, TraceColumns, TraceConfig, TraceOptions};
+
+use super::item::{Item, NumberRange};
+use super::lengths;
+use super::section::Section;
+use super::workload::DEFAULT_CLASS;
+
+const MAX_ROWS: u64 = 1_000_000_000_000;
+const LONGEST_PATH: usize = 4_096;
+const LONGEST_NAME: usize = 200;
+
+/// Units of a time in a trace.
+pub(super) const TIME_UNITS: [(&str, TimeUnit); 5] = [
+    ("s", TimeUnit::Seconds),
+    ("ms", TimeUnit::Milliseconds),
+    ("us", TimeUnit::Microseconds),
+    ("ns", TimeUnit::Nanoseconds),
+    ("date", TimeUnit::Date),
+];
+
+/// Decodes a path, or a table with `path` and options.
+pub(super) fn decode(item: &Item<'_>) -> Option<TraceConfig> {
+    if !item.is_table() {
+        let path = item.text(LONGEST_PATH).and_then(|text| item.existing_file(text, "a trace file"))?;
+        let (format, class, options) = (None, DEFAULT_CLASS.to_owned(), TraceOptions::default());
+        return Some(TraceConfig { path, format, class, options });
+    }
+    let mut section = item.table()?;
+    section.require("path", "the trace file");
+    let file = section.item("path");
+    let path = file.as_ref().and_then(|item| item.text(LONGEST_PATH).and_then(|text| item.existing_file(text, "a trace file")));
+    let format = section.optional("format").and_then(|item| item.text(LONGEST_NAME)).map(str::to_owned);
+    let class = section.text("class", 100).unwrap_or(DEFAULT_CLASS).to_owned();
+    let options = options(&mut section);
+    section.finish();
+    Some(TraceConfig { path: path?, format, class, options })
+}
+
+fn options(section: &mut Section<'_>) -> TraceOptions {
+    let default = TraceOptions::default();
+    let options = TraceOptions {
+        columns: section.optional("columns").and_then(|item| columns(&item)),
+        time_unit: section.optional("time_unit").and_then(|item| item.one_of(&TIME_UNITS)),
+        window_start: section.optional("window_start").and_then(|item| item.span()),
+        window_end: section.optional("window_end").and_then(|item| item.span()),
+        rate_scale: section.optional("rate_scale").and_then(|item| item.number(NumberRange::above(0.0, 1e9))),
+        max_gap: section.optional("max_gap").and_then(|item| item.span()),
+        repeat: section.boolean("repeat").unwrap_or(default.repeat),
+        dequantise: section
+            .aliased("dequantise", &["dequantize"])
+            .filter(|item| !item.is_text("none"))
+            .and_then(|item| item.positive_span()),
+        max_rows: section.optional("max_rows").and_then(|item| item.u64(1, MAX_ROWS)),
+        max_input_tokens: section.optional("max_input_tokens").and_then(|item| item.u32(1, lengths::MAX_TOKENS)),
+        max_output_tokens: section.optional("max_output_tokens").and_then(|item| item.u32(1, lengths::MAX_TOKENS)),
+        strict: section.boolean("strict").unwrap_or(default.strict),
+        sort: section.boolean("sort").unwrap_or(default.sort),
+        prefix_reuse: section
+            .one_of("prefix_reuse", &[("off", PrefixReuse::Off), ("discount", PrefixReuse::Discount)])
+            .unwrap_or_default(),
+        hash_block_size: section.optional("hash_block_size").and_then(|item| item.u32(1, lengths::MAX_TOKENS)),
+        class_column: section.optional("class_column").and_then(|item| item.text(LONGEST_NAME)).map(str::to_owned),
+        input_tokens: section.optional("input_tokens").and_then(|item| lengths::decode(&item, 0)),
+        output_tokens: section.optional("output_tokens").and_then(|item| lengths::decode(&item, 1)),
+    };
+    if let (Some(start), Some(end)) = (options.window_start, options.window_end)
+        && end < start
+    {
+        let message =
+            format!("`{}` is `\"{end}\"`: expected not before `window_start` = `\"{start}\"`", section.path_of("window_end"));
+        section.fault(Some("window_end"), message, None);
+    }
+    options
+}
+
+fn columns(item: &Item<'_>) -> Option<TraceColumns> {
+    let mut section = item.table()?;
+    section.require("arrival", "the column or field of the arrival time");
+    section.require("arrival_unit", "`s`, `ms`, `us`, `ns` or `date`");
+    section.require("input_tokens", "the column or field of the prompt tokens");
+    section.require("output_tokens", "the column or field of the generated tokens");
+    let mut name = |key| section.optional(key).and_then(|item| item.text(LONGEST_NAME)).map(str::to_owned);
+    let [arrival, input_tokens, output_tokens] = ["arrival", "input_tokens", "output_tokens"].map(&mut name);
+    let service_time = name("service_time");
+    let arrival_unit = section.one_of("arrival_unit", &TIME_UNITS);
+    let service_unit = section.one_of("service_time_unit", &TIME_UNITS[..4]);
+    match (&service_time, section.given("service_time_unit")) {
+        (Some(_), false) => section.require("service_time_unit", "`s`, `ms`, `us` or `ns`"),
+        (None, true) => section.require("service_time", "the column or field of the service time"),
+        _ => {}
+    }
+    let header = section.boolean("header").unwrap_or(true);
+    section.finish();
+    Some(TraceColumns {
+        arrival: arrival?,
+        arrival_unit: arrival_unit?,
+        input_tokens: input_tokens?,
+        output_tokens: output_tokens?,
+        service_time: service_time.zip(service_unit),
+        header,
+    })
+}
