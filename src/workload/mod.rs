@@ -8,4 +8,9 @@ pub mod lengths;
 mod quantiles;
 mod rates;
 pub mod sampling;
+pub mod source;
 pub mod spans;
+pub mod trace;
+
+pub use error::WorkloadError;
+pub use source::{Bounds, ClassId, DrawnLengths, LengthSource, RequestSource, RequestSpec};
