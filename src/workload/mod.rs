@@ -4,8 +4,14 @@ pub mod arrivals;
 pub mod config;
 pub mod error;
 mod evenly;
+pub mod inspect;
 pub mod lengths;
 mod quantiles;
 mod rates;
 pub mod sampling;
+pub mod source;
 pub mod spans;
+pub mod trace;
+
+pub use error::WorkloadError;
+pub use source::{Bounds, ClassId, DrawnLengths, LengthSource, RequestSource, RequestSpec};
