@@ -55,7 +55,7 @@ impl From<PresetFile> for EngineSpec {
 
 /// Reads the preset file that `item` names.
 fn from_file(item: &Item<'_>, name: &str) -> Option<EngineSpec> {
-    let path = item.existing_file(name, "a preset file")?;
+    let path = item.existing(name)?;
     PresetFile::load(&path).map(EngineSpec::from).map_err(|faults| item.faults_of_file(&faults)).ok()
 }
 

@@ -74,22 +74,19 @@ impl<'c> Item<'c> {
         &self.path
     }
 
-    /// The file named `text`, beside the scenario or in the working directory; `what` it ought to be, for messages.
-    pub(super) fn existing_file(&self, text: &str, what: &str) -> Option<PathBuf> {
+    /// The file or folder named `text`, beside the scenario or in the working directory.
+    pub(super) fn existing(&self, text: &str) -> Option<PathBuf> {
         let given = Path::new(text);
         let beside = self.context.document.folder().join(given);
         let candidates = if beside == given { vec![beside] } else { vec![beside, given.to_path_buf()] };
-        if let Some(found) = candidates.iter().find(|path| path.exists()) {
-            if found.is_dir() {
-                self.mistake(format_args!("{what}, not a directory"), None);
-                return None;
-            }
-            return Some(found.clone());
+        let found = candidates.iter().find(|path| path.exists()).cloned();
+        if found.is_none() {
+            let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
+            let hint = "a relative path is taken from the scenario's folder, then from the working directory";
+            let message = format!("`{}` is {}: no such file (tried {tried})", self.path, self.show());
+            self.fault(message, Some(hint.to_owned()));
         }
-        let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
-        let hint = "a relative path is taken from the scenario's folder, then from the working directory";
-        self.fault(format!("`{}` is {}: no such file (tried {tried})", self.path, self.show()), Some(hint.to_owned()));
-        None
+        found
     }
 
     /// Records the faults of another file that this value names.

@@ -1,15 +1,21 @@
 //! `workload.trace`: the file to replay, and how.
 
+use std::path::Path;
+
 use crate::workload::config::{PrefixReuse, TimeUnit, TraceColumns, TraceConfig, TraceOptions};
+use crate::workload::trace::TraceFormat;
 
 use super::item::{Item, NumberRange};
 use super::lengths;
-use super::section::Section;
+use super::section::{Section, in_backticks, nearest};
 use super::workload::DEFAULT_CLASS;
 
 const MAX_ROWS: u64 = 1_000_000_000_000;
 const LONGEST_PATH: usize = 4_096;
 const LONGEST_NAME: usize = 200;
+
+/// Format name of a file that `columns` describes.
+const DESCRIBED: &str = "columns";
 
 /// Units of a time in a trace.
 pub(super) const TIME_UNITS: [(&str, TimeUnit); 5] = [
@@ -23,19 +29,58 @@ pub(super) const TIME_UNITS: [(&str, TimeUnit); 5] = [
 /// Decodes a path, or a table with `path` and options.
 pub(super) fn decode(item: &Item<'_>) -> Option<TraceConfig> {
     if !item.is_table() {
-        let path = item.text(LONGEST_PATH).and_then(|text| item.existing_file(text, "a trace file"))?;
+        let path = item.text(LONGEST_PATH).and_then(|text| item.existing(text))?;
+        check_folder(item, &path, None);
         let (format, class, options) = (None, DEFAULT_CLASS.to_owned(), TraceOptions::default());
         return Some(TraceConfig { path, format, class, options });
     }
     let mut section = item.table()?;
     section.require("path", "the trace file");
     let file = section.item("path");
-    let path = file.as_ref().and_then(|item| item.text(LONGEST_PATH).and_then(|text| item.existing_file(text, "a trace file")));
-    let format = section.optional("format").and_then(|item| item.text(LONGEST_NAME)).map(str::to_owned);
+    let path = file.as_ref().and_then(|item| item.text(LONGEST_PATH).and_then(|text| item.existing(text)));
+    let format = section.optional("format").and_then(|item| format(&item));
+    if let (Some(file), Some(path)) = (&file, &path) {
+        check_folder(file, path, format.as_deref());
+    }
     let class = section.text("class", 100).unwrap_or(DEFAULT_CLASS).to_owned();
     let options = options(&mut section);
     section.finish();
     Some(TraceConfig { path: path?, format, class, options })
+}
+
+/// The name of a format that there is a reader for, or `columns`.
+fn format(item: &Item<'_>) -> Option<String> {
+    let name = item.text(LONGEST_NAME)?;
+    if name == DESCRIBED || TraceFormat::from_name(name).is_some() {
+        return Some(name.to_owned());
+    }
+    let names = || TraceFormat::ALL.iter().map(|format| format.name()).chain([DESCRIBED]);
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "leave `format` out to have it recognised, or describe the file in `columns`".to_owned(),
+    };
+    item.mistake(format_args!("one of {}", in_backticks(names())), Some(hint));
+    None
+}
+
+/// Only a pool of ServeGen clients is a folder.
+fn check_folder(item: &Item<'_>, path: &Path, format: Option<&str>) {
+    if !path.is_dir() {
+        return;
+    }
+    let is_pool = match format.map(TraceFormat::from_name) {
+        Some(format) => format == Some(TraceFormat::ServeGen),
+        None => holds_clients(path),
+    };
+    if !is_pool {
+        item.mistake("a trace file; only a pool of ServeGen clients is a folder", None);
+    }
+}
+
+/// Whether a folder holds the windows of some ServeGen client, `chunk-N-trace.csv`.
+fn holds_clients(path: &Path) -> bool {
+    let is_client = |name: &str| name.starts_with("chunk-") && name.ends_with("-trace.csv");
+    std::fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|e| e.file_name().to_str().is_some_and(is_client)))
 }
 
 fn options(section: &mut Section<'_>) -> TraceOptions {

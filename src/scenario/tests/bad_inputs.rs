@@ -632,7 +632,7 @@ fn a_trace_that_is_a_directory() {
 trace = { path = "." }
 "#
     );
-    insta::assert_snapshot!(faults(text), @r#"burst.toml:8:18: `workload.trace.path` is `"."`: expected a trace file, not a directory"#);
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:8:18: `workload.trace.path` is `"."`: expected a trace file; only a pool of ServeGen clients is a folder"#);
 }
 
 #[test]
@@ -1086,4 +1086,13 @@ fn hostile_files_end_in_a_message() {
         let faults = super::load(&text, &[]).unwrap_err();
         assert!(!faults.is_empty() && faults.to_string().len() < 100_000, "{} faults", faults.len());
     }
+}
+
+#[test]
+fn a_trace_format_that_nobody_reads() {
+    let text = &format!("{OPAQUE}[workload]\ntrace = {{ path = \"Cargo.toml\", format = \"moonkake\" }}\n");
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:41: `workload.trace.format` is `"moonkake"`: expected one of `azure`, `mooncake`, `dynamo-request-trace`, `burstgpt`, `bailian`, `llmservingsim`, `vllm-log`, `vidur`, `splitwise-sim`, `blis`, `servegen`, `shedcast`, `columns`
+      hint: did you mean `mooncake`?
+    "#);
 }

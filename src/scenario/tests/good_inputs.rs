@@ -544,3 +544,15 @@ fn a_lognormal_by_mean_and_variation_has_the_p99_that_follows() {
     let LengthShape::Lognormal { mean, p99 } = good(&text).workload.streams[0].input_tokens.shape else { panic!("lognormal") };
     assert!(mean == 1000.0 && (p99 - 4_904.92).abs() < 0.01, "{p99}");
 }
+
+#[test]
+fn a_folder_of_servegen_clients_is_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = folder.path().join("m-small");
+    fs::create_dir(&pool).unwrap();
+    fs::write(pool.join("chunk-0-trace.csv"), "0,0.1,1.2,Gamma,1,1\r\n").unwrap();
+    let text = format!("{OPAQUE}[workload]\ntrace = \"m-small\"\n");
+    let origin = folder.path().join("a.toml").display().to_string();
+    let scenario = Scenario::parse(&text, &origin, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+    assert_eq!(scenario.workload.trace.unwrap().path, pool);
+}

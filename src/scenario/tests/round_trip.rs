@@ -183,8 +183,6 @@ fn scenario() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn a_resolved_scenario_reads_back_to_itself_and_warns_of_the_same(text in scenario()) {
         let first = Scenario::parse(&text, "a.toml", &[]);
