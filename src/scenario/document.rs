@@ -62,6 +62,10 @@ impl Document {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         let mut faults = Faults::default();
         for error in &errors {
+            if faults.is_full() {
+                faults.count_one();
+                continue;
+            }
             let place = source.place(error.span().map_or(0, |span| span.start));
             faults.push(Fault { place, path: String::new(), message: syntax(error.message()), hint: None });
         }
@@ -96,7 +100,7 @@ impl Document {
     /// # Errors
     /// All faults.
     pub fn decode(&self) -> Result<Loaded, Faults> {
-        let context = Context::new(self);
+        let context = Context::new(self, "a scenario");
         let scenario = super::top::decode(&context);
         let mut faults = context.finish();
         match scenario {
@@ -119,7 +123,7 @@ impl Document {
     /// # Errors
     /// All faults that `read` met; keys it never asked for are among them.
     pub fn read_table<T>(&self, name: &'static str, read: impl FnOnce(&mut Section<'_>) -> Option<T>) -> Result<T, Faults> {
-        let context = Context::new(self);
+        let context = Context::new(self, "a scenario");
         let mut root = context.root();
         let value = root.table_or_empty(name).and_then(|mut section| {
             let value = read(&mut section);

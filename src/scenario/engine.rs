@@ -4,6 +4,7 @@ use crate::cluster::config::StepTiming;
 use crate::units::Attos;
 
 use super::item::{Item, NumberRange};
+use super::preset_file::PresetFile;
 use super::presets::Preset;
 use super::section::Section;
 
@@ -39,14 +40,37 @@ impl EngineSpec {
     }
 }
 
+impl From<PresetFile> for EngineSpec {
+    fn from(file: PresetFile) -> Self {
+        Self {
+            preset: Some(file.name),
+            timing: file.timing,
+            kv_total_blocks: Some(file.kv_total_blocks),
+            kv_cache_block_size: file.kv_cache_block_size,
+            max_num_seqs: file.max_num_seqs,
+            max_num_batched_tokens: file.max_num_batched_tokens,
+        }
+    }
+}
+
+/// Reads the preset file that `item` names.
+fn from_file(item: &Item<'_>, name: &str) -> Option<EngineSpec> {
+    let path = item.existing(name)?;
+    PresetFile::load(&path).map(EngineSpec::from).map_err(|faults| item.faults_of_file(&faults)).ok()
+}
+
 /// Decodes the value of `engine`.
 pub(super) fn decode(item: &Item<'_>) -> Option<EngineSpec> {
     if item.is_any_text() {
+        let name = item.text(4_096)?;
+        if name.ends_with(".toml") {
+            return from_file(item, name);
+        }
         let preset = find_preset(item)?;
         return Some(EngineSpec::new(Some(preset.name.to_owned()), preset.step_timing()));
     }
     if !item.is_table() {
-        item.mistake("the name of a preset, or a table of step-time coefficients", None);
+        item.mistake("the name of a preset, a preset file, or a table of step-time coefficients", None);
         return None;
     }
     let mut section = item.table()?;
@@ -56,7 +80,7 @@ pub(super) fn decode(item: &Item<'_>) -> Option<EngineSpec> {
 }
 
 fn find_preset(item: &Item<'_>) -> Option<&'static Preset> {
-    let name = item.text(100)?;
+    let name = item.text(4_096)?;
     let preset = Preset::find(name);
     if preset.is_none() {
         let hint = match Preset::nearest(name) {

@@ -87,6 +87,16 @@ impl Faults {
         }
     }
 
+    /// Whether further faults are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= Self::LIMIT
+    }
+
+    /// Counts a fault that is not kept.
+    pub(crate) fn count_one(&mut self) {
+        self.left_out += 1;
+    }
+
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -13,10 +13,10 @@ pub(super) const MAX_WORKERS: u32 = 65_535;
 const MAX_RANKS: u32 = 1_024;
 const MAX_TOTAL_RANKS: u64 = 1_048_576;
 const MAX_TYPES: usize = 1_000;
-const MAX_BLOCKS: u64 = 1_000_000_000_000;
-const MAX_BLOCK_SIZE: u32 = 65_536;
-const MAX_TOKENS: u64 = 1_000_000_000;
-const MAX_SEATS: u32 = 1_000_000;
+pub(super) const MAX_BLOCKS: u64 = 1_000_000_000_000;
+pub(super) const MAX_BLOCK_SIZE: u32 = 65_536;
+pub(super) const MAX_TOKENS: u64 = 1_000_000_000;
+pub(super) const MAX_SEATS: u32 = 1_000_000;
 const MAX_QUEUE: u32 = 1_000_000_000;
 /// Smallest overflow queue: one request in the channel, one held by the dispatcher.
 const MIN_QUEUE: u32 = 2;

@@ -1,10 +1,12 @@
 //! One value of a document while it is read, with its path: typed readers that record what is wrong.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use crate::units::{Attos, SimTime, Span};
 
 use super::amount::{self, AmountError};
+use super::fault::Faults;
 use super::node::{Node, Value};
 use super::section::{Context, Section, in_backticks, nearest};
 
@@ -72,9 +74,24 @@ impl<'c> Item<'c> {
         &self.path
     }
 
-    /// The folder of the scenario file.
-    pub(super) fn folder(&self) -> std::path::PathBuf {
-        self.context.document.folder()
+    /// The file or folder named `text`, beside the scenario or in the working directory.
+    pub(super) fn existing(&self, text: &str) -> Option<PathBuf> {
+        let given = Path::new(text);
+        let beside = self.context.document.folder().join(given);
+        let candidates = if beside == given { vec![beside] } else { vec![beside, given.to_path_buf()] };
+        let found = candidates.iter().find(|path| path.exists()).cloned();
+        if found.is_none() {
+            let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
+            let hint = "a relative path is taken from the scenario's folder, then from the working directory";
+            let message = format!("`{}` is {}: no such file (tried {tried})", self.path, self.show());
+            self.fault(message, Some(hint.to_owned()));
+        }
+        found
+    }
+
+    /// Records the faults of another file that this value names.
+    pub(super) fn faults_of_file(&self, faults: &Faults) {
+        faults.iter().for_each(|fault| self.context.push(fault.clone()));
     }
 
     /// The value as messages show it.
@@ -203,7 +220,7 @@ impl<'c> Item<'c> {
                 None
             }
             _ => {
-                self.mistake("a text", None);
+                self.mistake("a text", Some("a text stands in quotes".to_owned()));
                 None
             }
         }

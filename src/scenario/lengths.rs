@@ -1,6 +1,9 @@
 //! Distributions of token counts.
 
 use crate::workload::config::{LengthDistribution, LengthShape, MixtureComponent};
+use crate::workload::error::WorkloadError;
+use crate::workload::lengths::LengthSampler;
+use crate::workload::sampling::{Lognormal, NORMAL_P99};
 
 use super::item::{Item, NumberRange};
 use super::section::Section;
@@ -13,6 +16,9 @@ const TOKENS: NumberRange = NumberRange::above(0.0, MAX_TOKENS as f64);
 
 /// p99 / mean of a lognormal is exp(2.3263 s - s^2 / 2), at most exp(2.3263^2 / 2) = 14.97: none has more.
 const MAX_P99_OVER_MEAN: f64 = 14.96;
+
+/// Up to here a lognormal is told by its mean and p99: beyond sigma = 2.3263 the p99 falls again.
+const LOGNORMAL_CV: NumberRange = NumberRange::between(0.002, 14.0);
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -57,7 +63,12 @@ pub(super) fn decode(item: &Item<'_>, least: u32) -> Option<LengthDistribution> 
     if max == Some(None) {
         return None;
     }
-    Some(LengthDistribution { shape: shape?, min: min.unwrap_or(u32::from(!zero)), max: max.flatten() })
+    let distribution = LengthDistribution { shape: shape?, min: min.unwrap_or(u32::from(!zero)), max: max.flatten() };
+    if let Err(WorkloadError::Parameter { problem, hint, .. }) = LengthSampler::new(&distribution) {
+        item.fault(format!("`{}`: {problem}", item.path()), Some(hint));
+        return None;
+    }
+    Some(distribution)
 }
 
 fn decode_shape(section: &mut Section<'_>, shape: Shape, least: u32) -> Option<LengthShape> {
@@ -93,11 +104,19 @@ fn decode_shape(section: &mut Section<'_>, shape: Shape, least: u32) -> Option<L
     }
 }
 
+/// By mean and p99, or by mean and cv, of which the p99 follows.
 fn lognormal(section: &mut Section<'_>) -> Option<LengthShape> {
     section.require("mean", "the mean number of tokens");
-    section.require("p99", "the 99th percentile in tokens");
-    let (mean, p99) = (section.number("mean", TOKENS), section.number("p99", NumberRange::POSITIVE));
-    let (mean, p99) = (mean?, p99?);
+    let mean = section.number("mean", TOKENS);
+    if section.given("cv") {
+        section.forbid("p99", "`cv` already says how wide the distribution is", "give only one of them");
+        let (mean, cv) = (mean?, section.number("cv", LOGNORMAL_CV)?);
+        let p99 = Lognormal::from_mean_cv(mean, cv).expect("mean and cv are in range").at_normal(NORMAL_P99);
+        return Some(LengthShape::Lognormal { mean, p99 });
+    }
+    section.ignore("cv");
+    section.require("p99", "the 99th percentile in tokens, or `cv`");
+    let (mean, p99) = (mean?, section.number("p99", NumberRange::POSITIVE)?);
     if !(mean..=mean * MAX_P99_OVER_MEAN).contains(&p99) {
         let message = format!(
             "`{}` is `{p99}` at `mean` = `{mean}`: expected a number from the mean to {MAX_P99_OVER_MEAN} times the mean",

@@ -10,14 +10,16 @@ use super::node::{Entry, Origin, Table, Value, clip};
 /// What one decoding shares: the document and what was found in it.
 pub struct Context<'d> {
     pub(super) document: &'d Document,
+    /// What the document is, for messages.
+    whole: &'static str,
     faults: RefCell<Faults>,
 }
 
 static EMPTY: Table = Table(Vec::new());
 
 impl<'d> Context<'d> {
-    pub(super) fn new(document: &'d Document) -> Self {
-        Self { document, faults: RefCell::default() }
+    pub(super) fn new(document: &'d Document, whole: &'static str) -> Self {
+        Self { document, whole, faults: RefCell::default() }
     }
 
     /// The document's top level.
@@ -35,8 +37,16 @@ impl<'d> Context<'d> {
     }
 
     pub(super) fn fault(&self, origin: Option<Origin>, path: &str, message: String, hint: Option<String>) {
+        // Finding a place reads the file up to it: not for faults that nobody will see.
+        if self.faults.borrow().is_full() {
+            return self.faults.borrow_mut().count_one();
+        }
         let place = origin.map_or_else(|| self.document.place_of_file(), |origin| self.document.place(origin));
-        self.faults.borrow_mut().push(Fault { place, path: path.to_owned(), message, hint });
+        self.push(Fault { place, path: path.to_owned(), message, hint });
+    }
+
+    pub(super) fn push(&self, fault: Fault) {
+        self.faults.borrow_mut().push(fault);
     }
 }
 
@@ -220,8 +230,11 @@ impl<'c> Section<'c> {
     }
 
     fn unknown(&self, entry: &Entry) {
+        if self.context.faults.borrow().is_full() {
+            return self.context.faults.borrow_mut().count_one();
+        }
         let path = self.path_of(&clip(&entry.key));
-        let whose = if self.path.is_empty() { "a scenario".to_owned() } else { format!("`{}`", self.path) };
+        let whose = if self.path.is_empty() { self.context.whole.to_owned() } else { format!("`{}`", self.path) };
         let hint = match nearest(&entry.key, self.known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys of {whose} are {}", in_backticks(self.known.iter().copied())),

@@ -8,8 +8,8 @@ use super::section::Section;
 /// Entries of an empirical distribution at most.
 pub(super) const MAX_VALUES: usize = 1_000_000;
 
-/// Coefficients of variation that make sense of a sample.
-pub(super) const CV: NumberRange = NumberRange::above(0.0, 1_000.0);
+/// Coefficients of variation: every distribution here has a member for each of them.
+pub(super) const CV: NumberRange = NumberRange::between(0.002, 1_000.0);
 
 #[derive(Clone, Copy)]
 enum Shape {

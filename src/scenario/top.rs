@@ -223,6 +223,7 @@ fn check_end(root: &Section<'_>, workload: &WorkloadConfig, closed_loop: bool) {
     let what = match endless {
         _ if closed_loop => "a closed loop goes on for ever".to_owned(),
         Some(stream) => format!("the arrivals of class `{}` go on for ever", stream.class),
+        None if workload.trace.as_ref().is_some_and(|trace| trace.options.repeat) => "the trace repeats for ever".to_owned(),
         None => return,
     };
     let message = format!("the run has no end: {what}, and neither `horizon` nor `requests` is given");

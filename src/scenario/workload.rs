@@ -1,17 +1,16 @@
 //! `[workload]`: streams, a trace, and requests written out.
 
-use std::path::{Path, PathBuf};
-
 use crate::cluster::config::{FleetConfig, WorkerEngine};
 use crate::units::SimTime;
 use crate::workload::config::{
-    ArrivalProcess, LengthDistribution, ListedRequest, RatePiece, RateSchedule, StreamConfig, TraceConfig, WorkloadConfig,
+    ArrivalProcess, LengthDistribution, ListedRequest, RatePiece, RateSchedule, StreamConfig, WorkloadConfig,
 };
 
 use super::item::{Item, NumberRange};
 use super::lengths;
 use super::section::Section;
 use super::spans::CV;
+use super::trace;
 
 /// Class of requests that name none.
 pub(super) const DEFAULT_CLASS: &str = "default";
@@ -68,7 +67,7 @@ impl Surroundings<'_> {
 /// Decodes `[workload]`.
 pub(super) fn decode(section: &mut Section<'_>, around: &Surroundings<'_>) -> WorkloadConfig {
     let streams = streams(section, around);
-    let trace = section.item("trace").and_then(|item| trace(&item));
+    let trace = section.item("trace").and_then(|item| trace::decode(&item));
     let requests = requests(section, around);
     if around.service_times_needed() && !streams.is_empty() {
         let message =
@@ -216,39 +215,6 @@ fn piece(item: &Item<'_>) -> Option<RatePiece> {
     let (at, rate, ramp) = (section.instant("at"), section.number("rate", RATE), section.boolean("ramp").unwrap_or(false));
     section.finish();
     Some(RatePiece { at: at?, rate: rate?, ramp })
-}
-
-fn trace(item: &Item<'_>) -> Option<TraceConfig> {
-    if !item.is_table() {
-        let path = item.text(4_096).and_then(|text| existing(item, text))?;
-        return Some(TraceConfig { path, format: None, class: DEFAULT_CLASS.to_owned(), ..TraceConfig::default() });
-    }
-    let mut section = item.table()?;
-    section.require("path", "the trace file");
-    let file = section.item("path");
-    let path = file.as_ref().and_then(|item| item.text(4_096).and_then(|text| existing(item, text)));
-    let format = section.optional("format").and_then(|item| item.text(100)).map(str::to_owned);
-    let class = section.text("class", 100).unwrap_or(DEFAULT_CLASS).to_owned();
-    section.finish();
-    Some(TraceConfig { path: path?, format, class, ..TraceConfig::default() })
-}
-
-/// The trace file, beside the scenario or in the working directory.
-fn existing(item: &Item<'_>, text: &str) -> Option<PathBuf> {
-    let given = Path::new(text);
-    let beside = item.folder().join(given);
-    let candidates = if beside == given { vec![given.to_path_buf()] } else { vec![beside, given.to_path_buf()] };
-    if let Some(found) = candidates.iter().find(|path| path.exists()) {
-        if found.is_dir() {
-            item.mistake("a trace file, not a directory", None);
-            return None;
-        }
-        return Some(found.clone());
-    }
-    let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
-    let hint = "a relative path is taken from the scenario's folder, then from the working directory";
-    item.fault(format!("`{}` is {}: no such file (tried {tried})", item.path(), item.show()), Some(hint.to_owned()));
-    None
 }
 
 fn requests(section: &mut Section<'_>, around: &Surroundings<'_>) -> Vec<ListedRequest> {

@@ -4,6 +4,7 @@ pub mod arrivals;
 pub mod config;
 pub mod error;
 mod evenly;
+pub mod inspect;
 pub mod lengths;
 mod quantiles;
 mod rates;

@@ -632,7 +632,7 @@ fn a_trace_that_is_a_directory() {
 trace = { path = "." }
 "#
     );
-    insta::assert_snapshot!(faults(text), @r#"burst.toml:8:18: `workload.trace.path` is `"."`: expected a trace file, not a directory"#);
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:8:18: `workload.trace.path` is `"."`: expected a trace file; only a pool of ServeGen clients is a folder"#);
 }
 
 #[test]
@@ -1000,4 +1000,99 @@ router_mode = "a\u001b[31m`\nb"
 "#
     );
     insta::assert_snapshot!(faults(text), @r#"burst.toml:11:15: `frontend.router_mode` is `"a\u{1b}[31m'\nb"`: expected one of `round-robin`, `random`, `power-of-two`, `least-loaded`, `kv`"#);
+}
+
+#[test]
+fn trace_options_that_make_no_sense() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[workload]
+trace = { path = "Cargo.toml", rate_scale = 0, dequantise = "0s", window_start = "2s", window_end = "1s", time_unit = "h", columns = { arrival = "t", arrival_unit = "s", input_tokens = "i", output_tokens = "o", service_time = "x" }, tick = 3 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:45: `workload.trace.rate_scale` is `0`: expected a number above 0 and up to 1000000000
+    burst.toml:8:61: `workload.trace.dequantise` is `"0s"`: expected a duration above zero
+    burst.toml:8:101: `workload.trace.window_end` is `"1s"`: expected not before `window_start` = `"2s"`
+    burst.toml:8:119: `workload.trace.time_unit` is `"h"`: expected one of `s`, `ms`, `us`, `ns`, `date`
+    burst.toml:8:134: `workload.trace.columns.service_time_unit` is missing: expected `s`, `ms`, `us` or `ns`
+    burst.toml:8:234: `workload.trace.tick` is no key of `workload.trace`
+      hint: the keys of `workload.trace` are `path`, `format`, `class`, `columns`, `time_unit`, `window_start`, `window_end`, `rate_scale`, `max_gap`, `repeat`, `dequantise`, `dequantize`, `max_rows`, `max_input_tokens`, `max_output_tokens`, `strict`, `sort`, `prefix_reuse`, `hash_block_size`, `class_column`, `input_tokens`, `output_tokens`
+    "#);
+}
+
+#[test]
+fn a_trace_that_repeats_for_ever() {
+    let text = &format!("{OPAQUE}[workload]\ntrace = {{ path = \"Cargo.toml\", repeat = true }}\n");
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml: the run has no end: the trace repeats for ever, and neither `horizon` nor `requests` is given
+      hint: add `horizon = "10m"` or `requests = 100000`
+    "#);
+}
+
+#[test]
+fn a_lognormal_told_twice_or_too_wide() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[workload]
+arrivals = { process = "weibull", rate = 1, cv = 1e-9 }
+input_tokens = { distribution = "lognormal", mean = 10, p99 = 20, cv = 1 }
+output_tokens = { distribution = "lognormal", mean = 10, cv = 20 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:50: `workload.arrivals.cv` is `1e-9`: expected a number from 0.002 to 1000
+    burst.toml:9:63: `workload.input_tokens.p99` cannot be given here: `cv` already says how wide the distribution is
+      hint: give only one of them
+    burst.toml:10:63: `workload.output_tokens.cv` is `20`: expected a number from 0.002 to 14
+    "#);
+}
+
+#[test]
+fn a_preset_file_that_does_not_exist_or_is_no_preset() {
+    let text = r#"
+horizon = "1s"
+[[fleet.worker_types]]
+name = "a"
+workers = 1
+engine = "no/such/preset.toml"
+[[fleet.worker_types]]
+name = "b"
+workers = 1
+engine = "rustfmt.toml"
+"#;
+    insta::assert_snapshot!(faults(text), @r#"
+    rustfmt.toml: `name` is missing: expected the preset's name
+    rustfmt.toml: `engine` is missing: expected a table of step-time coefficients
+    rustfmt.toml: `kv_total_blocks` is missing: expected the KV blocks of a rank
+    burst.toml:6:10: `fleet.worker_types.0.engine` is `"no/such/preset.toml"`: no such file (tried `no/such/preset.toml`)
+      hint: a relative path is taken from the scenario's folder, then from the working directory
+    rustfmt.toml:1:1: `max_width` is no key of a preset
+      hint: the keys of a preset are `name`, `engine`, `kv_total_blocks`, `kind`, `source`, `validity`, `kv_cache_block_size`, `block_size`, `max_num_seqs`, `max_num_batched_tokens`
+    rustfmt.toml:2:1: `use_small_heuristics` is no key of a preset
+      hint: the keys of a preset are `name`, `engine`, `kv_total_blocks`, `kind`, `source`, `validity`, `kv_cache_block_size`, `block_size`, `max_num_seqs`, `max_num_batched_tokens`
+    "#);
+}
+
+#[test]
+fn hostile_files_end_in_a_message() {
+    let deep = "[".repeat(100_000);
+    let dotted = format!("{}a = 1", "a.".repeat(100_000));
+    let header = format!("[{}a]\nb = 1", "a.".repeat(100_000));
+    let many: String = (0..100_000).map(|n| format!("key{n} = 1\n")).collect();
+    let long = format!("{} = 1", "x".repeat(1_000_000));
+    let inline = format!("x = {}{}", "{ a = ".repeat(50_000), "}".repeat(50_000));
+    for text in [format!("x = {deep}"), dotted, header, many, long, inline] {
+        let faults = super::load(&text, &[]).unwrap_err();
+        assert!(!faults.is_empty() && faults.to_string().len() < 100_000, "{} faults", faults.len());
+    }
+}
+
+#[test]
+fn a_trace_format_that_nobody_reads() {
+    let text = &format!("{OPAQUE}[workload]\ntrace = {{ path = \"Cargo.toml\", format = \"moonkake\" }}\n");
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:8:41: `workload.trace.format` is `"moonkake"`: expected one of `azure`, `mooncake`, `dynamo-request-trace`, `burstgpt`, `bailian`, `llmservingsim`, `vllm-log`, `vidur`, `splitwise-sim`, `blis`, `servegen`, `shedcast`, `columns`
+      hint: did you mean `mooncake`?
+    "#);
 }

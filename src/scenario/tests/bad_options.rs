@@ -78,3 +78,11 @@ fn an_option_without_an_equals_sign() {
     insta::assert_snapshot!(SetOption::parse("--set", "fleet.workers").unwrap_err(), @"--set fleet.workers: expected `path=value`, such as `fleet.workers=4`");
     insta::assert_snapshot!(SetOption::parse("--grid", "=4").unwrap_err(), @"--grid =4: expected `path=value`, such as `fleet.workers=4`");
 }
+
+#[test]
+fn a_number_where_a_text_belongs() {
+    insta::assert_snapshot!(option_faults(&["frontend.model=405"]), @r#"
+    --set frontend.model=405: `frontend.model` is `405`: expected a text
+      hint: a text stands in quotes
+    "#);
+}

@@ -72,6 +72,92 @@ fn the_sketch_of_the_documentation_means_what_it_says() {
 }
 
 #[test]
+fn the_resolved_sketch_leaves_nothing_out() {
+    insta::assert_snapshot!(good(SKETCH).to_toml(), @r#"
+    name = "burst on four workers"
+    description = "none"
+    seed = 1
+    horizon = "10m"
+    requests = "none"
+    warmup = "0s"
+    phases = "auto"
+
+    [fleet]
+    workers = 4
+    standby = 0
+    cost = 1.0
+    data_parallel_size = 2
+    engine = { preset = "h100-llama-3.1-8b-bf16-vllm", prefill = ["5.808ms", "18.205us", "621.72ps"], decode = ["7.04ms", "12.1us", "45.87ns"] }
+    max_num_batched_tokens = 8192
+    max_num_seqs = 1024
+    max_model_len = "none"
+    dp_lockstep = false
+    kv_total_blocks = 8192
+    kv_cache_block_size = 16
+    engine_request_limit = 256
+    request_queue_limit = 16
+    rank_dispatch = "round_robin"
+    advertised = { kv_total_blocks = "truth", max_num_batched_tokens = "truth", data_parallel_size = "truth" }
+
+    [frontend]
+    frontends = 1
+    spread = "round_robin"
+    router_mode = "kv"
+    active_decode_blocks_threshold = 0.85
+    active_prefill_tokens_threshold = "none"
+    active_prefill_tokens_threshold_frac = 0.8
+    router_track_output_blocks = false
+    router_track_prefill_tokens = true
+    router_track_active_blocks = true
+    migration_limit = 0
+    overload_status_code = 529
+    overload_lease = "1s"
+    runtime_inhibited_duration = "5s"
+    discovery_delay = "0s"
+    model = "model"
+
+    [telemetry]
+    worker_kv_metrics = true
+    debounce = "1ms"
+    delay = "0s"
+    loss = 0.0
+
+    [workload]
+    arrivals = { process = "poisson", rate = [{ at = "0s", rate = 40.0, ramp = false }, { at = "4m", rate = 400.0, ramp = false }, { at = "5m", rate = 40.0, ramp = false }] }
+    input_tokens = { distribution = "lognormal", mean = 1155.0, p99 = 4142.0, min = 1, max = "none" }
+    output_tokens = { distribution = "lognormal", mean = 211.0, p99 = 601.0, min = 1, max = "none" }
+    length_correlation = 0.0
+
+    [clients]
+    closed_loop = "none"
+    retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", retry_after = "none" }
+    patience_first_token = "none"
+    patience = "none"
+    server_notices = true
+
+    [slo]
+    ttft = "none"
+    tpot = "none"
+    e2e = "none"
+
+    [output]
+    requests = false
+    timeseries_interval = "auto"
+    quantile_method = "nearest_rank"
+
+    [limits]
+    max_events = 1000000000000
+    max_requests_in_system = 10000000
+    max_output_bytes = 100000000000
+
+    [[events]]
+    at = "270s"
+    frontends = "all"
+    post_busy_threshold = { active_decode_blocks_threshold = 0.6 }
+    "#);
+}
+
+#[test]
 fn defaults_are_those_of_dynamo() {
     let scenario = good(OPAQUE);
     let (kind, frontend) = (&scenario.fleet.types[0], &scenario.frontend);
@@ -435,4 +521,38 @@ fn files_that_cannot_be_read_say_why() {
 fn a_byte_order_mark_and_windows_line_ends_are_tolerated() {
     let text = format!("\u{feff}{}", BASE.replace('\n', "\r\n"));
     assert_eq!(good(&text), good(BASE));
+}
+
+#[test]
+fn an_engine_may_be_a_preset_file_beside_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let preset = "name = \"my gpu\"\nkv_total_blocks = 77\nmax_num_seqs = 9\nengine = { base = \"1ms\" }\n";
+    fs::write(folder.path().join("gpu.toml"), preset).unwrap();
+    let text = "horizon = \"1s\"\n[fleet]\nworkers = 1\nengine = \"gpu.toml\"\n";
+    let origin = folder.path().join("a.toml").display().to_string();
+    let scenario = Scenario::parse(text, &origin, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+    let engine = batching(&scenario);
+    assert_eq!((engine.preset.as_deref(), engine.max_num_seqs), (Some("my gpu"), 9));
+    assert_eq!(scenario.fleet.types[0].kv_total_blocks, Some(77));
+    assert_eq!(Scenario::parse(&scenario.to_toml(), "elsewhere/a.toml", &[]).unwrap().scenario, scenario);
+}
+
+#[test]
+fn a_lognormal_by_mean_and_variation_has_the_p99_that_follows() {
+    let text = BASE.replace("input_tokens = 1024", "input_tokens = { distribution = \"lognormal\", mean = 1000, cv = 1 }");
+    // sigma^2 = ln 2, p99 = mean * exp(2.3263 sigma - sigma^2 / 2).
+    let LengthShape::Lognormal { mean, p99 } = good(&text).workload.streams[0].input_tokens.shape else { panic!("lognormal") };
+    assert!(mean == 1000.0 && (p99 - 4_904.92).abs() < 0.01, "{p99}");
+}
+
+#[test]
+fn a_folder_of_servegen_clients_is_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = folder.path().join("m-small");
+    fs::create_dir(&pool).unwrap();
+    fs::write(pool.join("chunk-0-trace.csv"), "0,0.1,1.2,Gamma,1,1\r\n").unwrap();
+    let text = format!("{OPAQUE}[workload]\ntrace = \"m-small\"\n");
+    let origin = folder.path().join("a.toml").display().to_string();
+    let scenario = Scenario::parse(&text, &origin, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+    assert_eq!(scenario.workload.trace.unwrap().path, pool);
 }

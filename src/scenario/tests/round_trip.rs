@@ -39,6 +39,7 @@ const LENGTHS: &[&str] = &[
     r#"{ distribution = "constant", value = 7, max = 9 }"#,
     r#"{ distribution = "uniform", low = 1, high = 1000, min = 10 }"#,
     r#"{ distribution = "lognormal", mean = 1155, p99 = 4142.5, max = 16384 }"#,
+    r#"{ distribution = "lognormal", mean = 1155.7, cv = 1.03 }"#,
     r#"{ distribution = "gamma", mean = 300.25, cv = 1.1 }"#,
     r#"{ distribution = "pareto", scale = 20, alpha = 1.5, max = "none" }"#,
     r#"{ distribution = "empirical", values = [10, 20], weights = [1, 0.3] }"#,
@@ -60,6 +61,7 @@ const ENGINES: &[&str] = &[
     r#"engine = "dynamo-mocker""#,
     r#"engine = { preset = "l40s-llama-3.1-8b-bf16-vllm", served_factor = 1.23 }"#,
     r#"engine = { preset = "my own fit", base = 0.0133712345678901, prefill = "4.38e-5s", context = "28.6ns" }"#,
+    r#"engine = { preset = "dynamo-mocker" }"#,
     r#"engine = { prefill = [16.5, 0.0151, 4.209989e-7], decode = ["1as", "62ns", 0] }"#,
 ];
 
@@ -85,6 +87,13 @@ fn fleet() -> impl Strategy<Value = String> {
     prop_oneof![single, several]
 }
 
+/// Tests run in the package's folder, where this file exists.
+const TRACES: &[&str] = &[
+    r#"trace = "Cargo.toml""#,
+    r#"trace = { path = "Cargo.toml", format = "mooncake", class = "chat", window_start = "1s", window_end = "2s", rate_scale = 0.3, max_gap = "1m", repeat = true, dequantise = "3s", max_rows = 7, strict = true, sort = true, prefix_reuse = "discount", hash_block_size = 512, class_column = "kind" }"#,
+    r#"trace = { path = "Cargo.toml", columns = { arrival = "t", arrival_unit = "date", input_tokens = "in", output_tokens = "out", service_time = "s", service_time_unit = "ms", header = false }, time_unit = "us", max_input_tokens = 8, max_output_tokens = 9, input_tokens = 5, output_tokens = { distribution = "pareto", scale = 3, alpha = 2 } }"#,
+];
+
 fn workload() -> impl Strategy<Value = String> {
     let stream = (select(ARRIVALS), select(LENGTHS), select(LENGTHS), table(&[("length_correlation", &["0.5", "-1"])]))
         .prop_map(|(arrivals, i, o, rest)| format!("arrivals = {arrivals}\ninput_tokens = {i}\noutput_tokens = {o}\n{rest}"))
@@ -93,7 +102,10 @@ fn workload() -> impl Strategy<Value = String> {
         .prop_map(|(a, b)| format!("[[workload.classes]]\nclass = \"a\"\n{a}[[workload.classes]]\nclass = \"default\"\n{b}"));
     let one_class = stream.clone().prop_map(|a| format!("[[workload.classes]]\nclass = \"only\"\n{a}"));
     let listed = "[[workload.requests]]\nat = \"1s\"\ninput_tokens = 0\noutput_tokens = 5\n[[workload.requests]]\nat = \"0s\"\ncount = 9\nevery = \"1ms\"\ninput_tokens = 4\noutput_tokens = 5\nworker = 2\nclass = \"x\"\n";
-    let streams = prop_oneof![stream.prop_map(|s| format!("[workload]\n{s}")), classes, one_class, Just(String::new())];
+    let traced = select(TRACES).prop_map(|trace| format!("[workload]\n{trace}\n"));
+    let mixed = (stream.clone(), select(TRACES)).prop_map(|(s, trace)| format!("[workload]\n{trace}\n{s}"));
+    let plain = stream.prop_map(|s| format!("[workload]\n{s}"));
+    let streams = prop_oneof![plain, classes, one_class, traced, mixed, Just(String::new())];
     (streams, any::<bool>()).prop_map(move |(streams, more)| if more { streams + listed } else { streams })
 }
 
@@ -171,8 +183,6 @@ fn scenario() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn a_resolved_scenario_reads_back_to_itself_and_warns_of_the_same(text in scenario()) {
         let first = Scenario::parse(&text, "a.toml", &[]);

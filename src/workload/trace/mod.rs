@@ -20,6 +20,7 @@ mod time;
 pub use export::CsvExport;
 pub use format::TraceFormat;
 pub use prefix::PrefixUse;
+pub(in crate::workload) use profile::ArrivalProfile;
 pub use reader::{Measured, RowOutcome, TraceReader, TraceRow};
 pub use replay::{ReplayedRequest, TraceReplay};
 pub use report::{DropReason, TraceReport, TraceWarning};

@@ -125,6 +125,11 @@ impl ServeGenClient {
         }
     }
 
+    /// Length of its windows, seconds.
+    pub fn window_seconds(&self) -> f64 {
+        self.step() as f64 / NANOS_PER_SECOND as f64
+    }
+
     /// Its rate over time: 0 before the first window and after the last.
     fn schedule(&self) -> RateSchedule {
         let piece = |at, rate| RatePiece { at, rate, ramp: false };
