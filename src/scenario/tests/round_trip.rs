@@ -174,6 +174,7 @@ fn scenario() -> impl Strategy<Value = String> {
         ("output.quantile_method", &["\"rounded_rank\""]),
         ("limits.max_events", &["7"]),
         ("limits.max_requests_in_system", &["8"]),
+        ("limits.max_output_bytes", &["9"]),
     ]);
     (top, small, fleet(), frontend, telemetry, clients, workload(), events()).prop_map(
         |(top, small, fleet, frontend, telemetry, clients, workload, events)| {
