@@ -5,6 +5,7 @@
 //! without a float, `reader` yields rows, and `replay` makes arrivals of them. `servegen` draws arrivals from ServeGen's
 //! per-client windows instead.
 
+mod columns;
 mod export;
 mod format;
 mod lines;
@@ -17,6 +18,7 @@ mod report;
 mod servegen;
 mod time;
 
+pub(in crate::workload) use columns::CsvColumns;
 pub use export::CsvExport;
 pub use format::TraceFormat;
 pub use prefix::PrefixUse;

@@ -82,10 +82,10 @@ pub struct TraceReader {
     has_arrivals: bool,
     classes: Vec<String>,
     hash_ids: Vec<u64>,
-    rows: u64,
+    wants_ids: bool,
 }
 
-fn file_error(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> WorkloadError {
+pub(super) fn file_error(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> WorkloadError {
     WorkloadError::File { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
 }
 
@@ -139,7 +139,7 @@ impl TraceReader {
             has_arrivals,
             classes: Vec::new(),
             hash_ids: Vec::new(),
-            rows: 0,
+            wants_ids: true,
         })
     }
 
@@ -176,6 +176,12 @@ impl TraceReader {
     /// Block identities of the last row; empty if it has none.
     pub fn hash_ids(&self) -> &[u64] {
         &self.hash_ids
+    }
+
+    /// Block identities are of no further use: rows have none from here on.
+    pub(super) fn skip_hash_ids(&mut self) {
+        self.wants_ids = false;
+        self.hash_ids.clear();
     }
 
     /// Rows that may be out of order in this format: a reader that wants them in order has to hold so many.
@@ -216,7 +222,6 @@ impl TraceReader {
                 }
             }
         }
-        self.rows += 1;
         match self.decode(line)? {
             Ok(outcome) => Ok(Some(outcome)),
             Err(problem) => Err(self.row_error(line, problem, HINT_ROW)),
@@ -235,7 +240,13 @@ impl TraceReader {
             Err(problem) => return Ok(Err(problem)),
         };
         let naming = Naming { spec: &self.spec, columns: self.columns.as_ref(), class_column: self.class_column.as_deref() };
-        let decoder = Decoder { naming, units: self.units, has_arrivals: self.has_arrivals, format_given: self.format_given };
+        let decoder = Decoder {
+            naming,
+            units: self.units,
+            has_arrivals: self.has_arrivals,
+            format_given: self.format_given,
+            wants_ids: self.wants_ids,
+        };
         let block_size = self.block_size;
         Ok(decoder.row(&record, line, block_size, &mut self.hash_ids, &mut self.classes))
     }
@@ -309,7 +320,7 @@ fn open_csv(
     Ok((Spec { ..*spec }, Fields::Csv(CsvFields::new(wanted, Some(header.len())))))
 }
 
-fn find_column(path: &Path, header: &[String], name: &str) -> Result<usize, WorkloadError> {
+pub(super) fn find_column(path: &Path, header: &[String], name: &str) -> Result<usize, WorkloadError> {
     header.iter().position(|h| h == name).or_else(|| header.iter().position(|h| h.eq_ignore_ascii_case(name))).ok_or_else(|| {
         let problem = format!("no column `{name}`");
         file_error(path, problem, format!("the file has `{}`", header.join(",")))
@@ -428,6 +439,7 @@ struct Decoder<'a> {
     units: (TimeUnit, TimeUnit),
     has_arrivals: bool,
     format_given: bool,
+    wants_ids: bool,
 }
 
 impl Decoder<'_> {
@@ -450,7 +462,9 @@ impl Decoder<'_> {
         }
         self.refuse_dependent(record)?;
         let arrival = if self.has_arrivals { Some(self.time(record, Role::Arrival, self.units.0)?) } else { None };
-        self.hash_ids(record, hash_ids)?;
+        if self.wants_ids {
+            self.hash_ids(record, hash_ids)?;
+        }
         let measured = match arrival {
             Some(arrival) if spec.format == TraceFormat::VllmLog => Some(self.measured(record, arrival)?),
             _ => None,
@@ -544,9 +558,10 @@ impl Decoder<'_> {
         let Some(text) = record.get(Role::HashIds) else { return Ok(()) };
         let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
         let inner = inner.ok_or_else(|| self.problem(Role::HashIds, text, "expected a list of block identities"))?;
-        if inner.trim_ascii().is_empty() {
+        if inner.trim_ascii().is_empty() || plain_ids(inner, hash_ids) {
             return Ok(());
         }
+        hash_ids.clear();
         for id in inner.split(',') {
             let id = id.trim_ascii();
             // Signed identities are 64-bit hashes printed by a language without unsigned numbers.
@@ -555,6 +570,26 @@ impl Decoder<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads identities of at most 18 digits, as almost all are, in one pass; `false` if some are of another kind.
+fn plain_ids(list: &str, ids: &mut Vec<u64>) -> bool {
+    let (mut id, mut digits) = (0u64, 0);
+    for byte in list.bytes().chain([b',']) {
+        match byte {
+            b'0'..=b'9' if digits < 18 => {
+                id = id * 10 + u64::from(byte - b'0');
+                digits += 1;
+            }
+            b',' if digits > 0 => {
+                ids.push(id);
+                (id, digits) = (0, 0);
+            }
+            b' ' if digits == 0 => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// At most 40 characters of a value, for messages.

@@ -273,6 +273,9 @@ impl TraceReplay {
         let discount = self.config.options.prefix_reuse == PrefixReuse::Discount;
         let prefix = self.prefix.get_or_insert_with(|| if discount { PrefixUse::exact() } else { PrefixUse::bounded() });
         let reusable = prefix.add(ids, row.input_tokens, row.block_size);
+        if prefix.full {
+            self.reader.skip_hash_ids();
+        }
         if discount {
             row.input_tokens = (row.input_tokens - reusable).max(1);
         }
