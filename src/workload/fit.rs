@@ -9,6 +9,7 @@ use super::config::{
 };
 use super::error::WorkloadError;
 use super::sampling::exp;
+use super::source::{Bounds, RequestSource};
 use super::trace::{TraceReplay, TraceReport};
 use crate::engine::rng::Streams;
 use crate::units::{NANOS_PER_SECOND, SimTime};
@@ -43,9 +44,89 @@ pub struct Fit {
     pub gap_distance: f64,
     /// From the first to the last arrival.
     pub span: SimTime,
+    /// Figures of the trace.
+    pub trace: Figures,
+    /// The same of the imitation, mean over five replications.
+    pub imitation: Figures,
     /// The account of the trace.
     pub report: TraceReport,
 }
+
+/// What an imitation should share with its trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Requests per second from the first to the last.
+    pub rate: f64,
+    /// Coefficient of variation of the gaps.
+    pub gap_cv: f64,
+    /// Mean prompt, tokens.
+    pub input_mean: f64,
+    /// 99th percentile of the prompts, tokens.
+    pub input_p99: f64,
+    /// Mean output, tokens.
+    pub output_mean: f64,
+    /// 99th percentile of the outputs, tokens.
+    pub output_p99: f64,
+}
+
+impl Figures {
+    /// Names and values, in the order of reports.
+    pub const fn named(&self) -> [(&'static str, f64); 6] {
+        [
+            ("rate", self.rate),
+            ("gap_cv", self.gap_cv),
+            ("input_mean", self.input_mean),
+            ("input_p99", self.input_p99),
+            ("output_mean", self.output_mean),
+            ("output_p99", self.output_p99),
+        ]
+    }
+
+    /// Of requests: arrivals in nanoseconds, prompts, outputs; zero of fewer than two.
+    fn of(times: &[u64], input: &[u32], output: &[u32]) -> Self {
+        if times.len() < 2 {
+            return Self::default();
+        }
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / NANOS_PER_SECOND as f64).collect();
+        let span: f64 = gaps.iter().sum();
+        let lengths = |tokens: &[u32]| {
+            let mut sorted = tokens.to_vec();
+            sorted.sort_unstable();
+            let mean = sorted.iter().map(|t| f64::from(*t)).sum::<f64>() / sorted.len() as f64;
+            (mean, f64::from(sorted[(sorted.len() - 1) * 99 / 100]))
+        };
+        let ((input_mean, input_p99), (output_mean, output_p99)) = (lengths(input), lengths(output));
+        let rate = if span > 0.0 { gaps.len() as f64 / span } else { 0.0 };
+        Self { rate, gap_cv: variation(&gaps), input_mean, input_p99, output_mean, output_p99 }
+    }
+
+    /// Of what a workload generates until `end`, mean over replications.
+    fn generated(workload: &WorkloadConfig, end: SimTime) -> Result<Self, WorkloadError> {
+        let mut mean = Self::default();
+        let share = 1.0 / REPLICATIONS as f64;
+        for replication in 0..REPLICATIONS {
+            let bounds = Bounds { horizon: Some(end), requests: None };
+            let mut source = RequestSource::open(workload, Streams::new(1).replication(replication), bounds)?;
+            let (mut times, mut input, mut output) = (Vec::new(), Vec::new(), Vec::new());
+            while let Some(request) = source.next()? {
+                times.push(request.arrival.as_nanos());
+                input.push(request.input_tokens);
+                output.push(request.output_tokens);
+            }
+            let one = Self::of(&times, &input, &output);
+            mean.rate += one.rate * share;
+            mean.gap_cv += one.gap_cv * share;
+            mean.input_mean += one.input_mean * share;
+            mean.input_p99 += one.input_p99 * share;
+            mean.output_mean += one.output_mean * share;
+            mean.output_p99 += one.output_p99 * share;
+        }
+        Ok(mean)
+    }
+}
+
+/// Replications that an imitation is judged by.
+const REPLICATIONS: u64 = 5;
 
 /// Fewest requests to fit to.
 const FEWEST: usize = 100;
@@ -84,6 +165,8 @@ pub fn fit(config: &TraceConfig, options: FitOptions) -> Result<Fit, WorkloadErr
     let cv = variation(&gaps);
     let (process, name, gap_distance) = choose(&gaps, cv, rate);
     let length_correlation = spearman(&input, &output);
+    let trace = Figures::of(&times, &input, &output);
+    let end = SimTime::from_nanos(times[times.len() - 1] - times[0]);
     let stream = StreamConfig {
         class: config.class.clone(),
         arrivals: Some(process),
@@ -91,13 +174,16 @@ pub fn fit(config: &TraceConfig, options: FitOptions) -> Result<Fit, WorkloadErr
         output_tokens: empirical(output, options.values),
         length_correlation,
     };
+    let workload = WorkloadConfig { streams: vec![stream], ..Default::default() };
     Ok(Fit {
-        workload: WorkloadConfig { streams: vec![stream], ..Default::default() },
+        imitation: Figures::generated(&workload, end)?,
+        trace,
+        workload,
         process: name,
         cv: if name == "poisson" { 1.0 } else { cv },
         length_correlation,
         gap_distance,
-        span: SimTime::from_nanos(times[times.len() - 1]),
+        span: end,
         report: replay.report(),
     })
 }

@@ -1,43 +1,13 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::workload::source::{Bounds, RequestSource};
 use crate::workload::trace::CsvExport;
-
-/// Gap mean and variation, mean and p99 of prompts, mean and p99 of outputs.
-fn figures(requests: &[(u64, u32, u32)]) -> [f64; 6] {
-    let gaps: Vec<f64> = requests.windows(2).map(|w| (w[1].0 - w[0].0) as f64 / 1e9).collect();
-    let lengths = |of: fn(&(u64, u32, u32)) -> u32| {
-        let mut tokens: Vec<u32> = requests.iter().map(of).collect();
-        tokens.sort_unstable();
-        let mean = tokens.iter().map(|t| f64::from(*t)).sum::<f64>() / tokens.len() as f64;
-        (mean, f64::from(tokens[tokens.len() * 99 / 100]))
-    };
-    let (input, output) = (lengths(|r| r.1), lengths(|r| r.2));
-    [gaps.iter().sum::<f64>() / gaps.len() as f64, variation(&gaps), input.0, input.1, output.0, output.1]
-}
 
 fn generate(workload: &WorkloadConfig, span: SimTime, seed: u64) -> Vec<(u64, u32, u32)> {
     let bounds = Bounds { horizon: Some(span), requests: None };
     let mut source = RequestSource::open(workload, Streams::new(seed), bounds).unwrap();
     let next = || source.next().unwrap().map(|r| (r.arrival.as_nanos(), r.input_tokens, r.output_tokens));
     std::iter::from_fn(next).collect()
-}
-
-fn replayed(config: &TraceConfig) -> Vec<(u64, u32, u32)> {
-    let mut replay = TraceReplay::open(config, Streams::new(0)).unwrap();
-    let next = || replay.next().unwrap().map(|r| (r.arrival.as_nanos(), r.input_tokens, r.output_tokens));
-    std::iter::from_fn(next).collect()
-}
-
-/// Averages the figures over seeds, so that a fit is judged and not one draw of it.
-fn mean_figures(fit: &Fit, seeds: u64) -> [f64; 6] {
-    let mut mean = [0.0; 6];
-    for seed in 0..seeds {
-        let found = figures(&generate(&fit.workload, fit.span, seed));
-        mean.iter_mut().zip(found).for_each(|(m, f)| *m += f / seeds as f64);
-    }
-    mean
 }
 
 #[test]
@@ -51,12 +21,12 @@ fn the_imitation_of_a_real_trace_has_its_rate_variation_and_lengths() {
     }
     let config = TraceConfig { path, class: "conversation".into(), ..Default::default() };
     let fit = fit(&config, FitOptions::default()).unwrap();
-    let (original, imitated) = (figures(&replayed(&config)), mean_figures(&fit, 10));
     // Mean rate within 1 %, everything else within 5 %.
-    for (i, (o, f)) in original.iter().zip(imitated).enumerate() {
-        let allowed = if i == 0 { 0.01 } else { 0.05 };
-        assert!((f / o - 1.0).abs() < allowed, "figure {i}: {f} is not {o} ({} {})", fit.process, fit.cv);
+    for ((name, found), (_, original)) in fit.imitation.named().into_iter().zip(fit.trace.named()) {
+        let allowed = if name == "rate" { 0.01 } else { 0.05 };
+        assert!((found / original - 1.0).abs() < allowed, "{name}: {found} is not {original} ({} {})", fit.process, fit.cv);
     }
+    assert!((fit.trace.rate - 5.530).abs() < 0.001 && (fit.trace.gap_cv - 1.094).abs() < 0.001);
 }
 
 #[test]
@@ -94,9 +64,8 @@ fn a_fit_finds_the_process_that_made_a_trace() {
         // 40,000 gaps, or 20,000: the variation is known to 3 %, the correlation to 0.02.
         assert!((fit.cv / cv - 1.0).abs() < 0.05, "{name}: {}", fit.cv);
         assert!((fit.length_correlation - 0.4).abs() < 0.02, "{}", fit.length_correlation);
-        let (original, imitated) = (figures(&made), mean_figures(&fit, 5));
-        for (i, (o, f)) in original.iter().zip(imitated).enumerate() {
-            assert!((f / o - 1.0).abs() < 0.06, "{name}, figure {i}: {f} is not {o}");
+        for ((figure, found), (_, original)) in fit.imitation.named().into_iter().zip(fit.trace.named()) {
+            assert!((found / original - 1.0).abs() < 0.06, "{name}, {figure}: {found} is not {original}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::lines::Lines;
-use super::reader::{file_error, find_column};
+use super::opening::{file_error, find_column};
 use super::record::{CsvFields, split_quoted};
 use crate::workload::error::WorkloadError;
 

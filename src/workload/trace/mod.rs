@@ -6,9 +6,11 @@
 //! per-client windows instead.
 
 mod columns;
+mod decode;
 mod export;
 mod format;
 mod lines;
+mod opening;
 mod prefix;
 mod profile;
 mod reader;
@@ -17,6 +19,7 @@ mod replay;
 mod report;
 mod servegen;
 mod time;
+mod timed;
 
 pub(in crate::workload) use columns::CsvColumns;
 pub use export::CsvExport;
