@@ -78,9 +78,9 @@ impl EvenWalk {
                     return;
                 }
                 due -= total;
-            } else if rate > 0 {
-                if due / rate < length {
-                    let nanos = piece.start + (due / rate) as u64;
+            } else if let Some(needed) = due.checked_div(rate) {
+                if needed < length {
+                    let nanos = piece.start + needed as u64;
                     let gap = u64::try_from(self.unit / rate).unwrap_or(u64::MAX);
                     self.cursor = Cursor::Steady { nanos, rest: due % rate, rate, gap, gap_rest: self.unit % rate };
                     return;

@@ -2,8 +2,11 @@
 
 pub mod arrivals;
 pub mod config;
+pub mod convert;
+pub mod empirical;
 pub mod error;
 mod evenly;
+pub mod fit;
 pub mod inspect;
 pub mod lengths;
 mod quantiles;

@@ -5,9 +5,12 @@
 //! without a float, `reader` yields rows, and `replay` makes arrivals of them. `servegen` draws arrivals from ServeGen's
 //! per-client windows instead.
 
+mod columns;
+mod decode;
 mod export;
 mod format;
 mod lines;
+mod opening;
 mod prefix;
 mod profile;
 mod reader;
@@ -16,7 +19,9 @@ mod replay;
 mod report;
 mod servegen;
 mod time;
+mod timed;
 
+pub(in crate::workload) use columns::CsvColumns;
 pub use export::CsvExport;
 pub use format::TraceFormat;
 pub use prefix::PrefixUse;

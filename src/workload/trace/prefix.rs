@@ -1,7 +1,7 @@
 //! How much of a trace's prompts an infinite prefix cache would hold.
 
-/// Slots of a bounded set: 2 MiB.
-const BOUNDED_SLOTS: usize = 1 << 18;
+/// Slots of a bounded set: 512 KiB, which a processor's cache holds.
+const BOUNDED_SLOTS: usize = 1 << 16;
 
 /// A set of block identities: open addressing with linear probing, which costs no allocation per block.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl PrefixUse {
         Self::with(IdSet::new(false))
     }
 
-    /// A count in fixed memory: exact until about 196,000 distinct blocks, and then no further rows are counted.
+    /// A count in fixed memory: exact until about 49,000 distinct blocks, and then no further rows are counted.
     pub fn bounded() -> Self {
         Self::with(IdSet::new(true))
     }
@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn a_bounded_count_stops_and_says_so() {
         let mut cache = PrefixUse::bounded();
-        for i in 0..400u64 {
+        for i in 0..100u64 {
             let ids: Vec<u64> = (0..1_000).map(|j| i * 1_000 + j).collect();
             cache.add(&ids, 1_000, 1);
         }
-        assert!(cache.full && cache.rows == 197 && cache.seen.slots.len() == BOUNDED_SLOTS, "{}", cache.rows);
+        assert!(cache.full && cache.rows == 50 && cache.seen.slots.len() == BOUNDED_SLOTS, "{}", cache.rows);
     }
 
     proptest! {

@@ -69,7 +69,7 @@ impl ArrivalProfile {
         let span = self.last - self.start;
         let rate = (self.count.saturating_sub(1)) as f64 / span as f64 * 1e9;
         let (unit, chosen) = unit;
-        if self.count >= 3 && span > 0 && !chosen && unit != TimeUnit::Date && (rate > 1_000.0 || rate < 1.0 / 3_600.0) {
+        if self.count >= 3 && span > 0 && !chosen && unit != TimeUnit::Date && !(1.0 / 3_600.0..=1_000.0).contains(&rate) {
             warnings.push(TraceWarning::UnitDoubt { unit: unit.name(), rate });
         }
         if let Some((head, overall)) = self.head().filter(|(head, overall)| head * 10.0 < *overall || *head > overall * 10.0) {

@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::{self, Recognised, Spec, Syntax, TraceFormat};
+use super::decode::{Decoder, Naming};
+use super::format::{Spec, Syntax, TraceFormat};
 use super::lines::Lines;
-use super::record::{CsvFields, JsonFields, Record, Role, split_quoted};
+use super::opening::{file_error, lines_have_arrivals, open_csv, open_json};
+use super::record::{CsvFields, JsonFields};
 use super::report::DropReason;
-use super::time;
 use crate::units::Span;
 use crate::workload::config::{TimeUnit, TraceColumns, TraceConfig};
 use crate::workload::error::WorkloadError;
-
-/// Most class names of one trace.
-const MOST_CLASSES: usize = 1024;
 
 /// Times that a log measured, from the arrival on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +58,7 @@ pub enum RowOutcome {
 }
 
 /// How the fields of a line are found.
-enum Fields {
+pub(super) enum Fields {
     Csv(CsvFields),
     Json(JsonFields),
 }
@@ -82,11 +80,7 @@ pub struct TraceReader {
     has_arrivals: bool,
     classes: Vec<String>,
     hash_ids: Vec<u64>,
-    rows: u64,
-}
-
-fn file_error(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> WorkloadError {
-    WorkloadError::File { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
+    wants_ids: bool,
 }
 
 impl TraceReader {
@@ -139,7 +133,7 @@ impl TraceReader {
             has_arrivals,
             classes: Vec::new(),
             hash_ids: Vec::new(),
-            rows: 0,
+            wants_ids: true,
         })
     }
 
@@ -176,6 +170,12 @@ impl TraceReader {
     /// Block identities of the last row; empty if it has none.
     pub fn hash_ids(&self) -> &[u64] {
         &self.hash_ids
+    }
+
+    /// Block identities are of no further use: rows have none from here on.
+    pub(super) fn skip_hash_ids(&mut self) {
+        self.wants_ids = false;
+        self.hash_ids.clear();
     }
 
     /// Rows that may be out of order in this format: a reader that wants them in order has to hold so many.
@@ -216,7 +216,6 @@ impl TraceReader {
                 }
             }
         }
-        self.rows += 1;
         match self.decode(line)? {
             Ok(outcome) => Ok(Some(outcome)),
             Err(problem) => Err(self.row_error(line, problem, HINT_ROW)),
@@ -235,7 +234,13 @@ impl TraceReader {
             Err(problem) => return Ok(Err(problem)),
         };
         let naming = Naming { spec: &self.spec, columns: self.columns.as_ref(), class_column: self.class_column.as_deref() };
-        let decoder = Decoder { naming, units: self.units, has_arrivals: self.has_arrivals, format_given: self.format_given };
+        let decoder = Decoder {
+            naming,
+            units: self.units,
+            has_arrivals: self.has_arrivals,
+            format_given: self.format_given,
+            wants_ids: self.wants_ids,
+        };
         let block_size = self.block_size;
         Ok(decoder.row(&record, line, block_size, &mut self.hash_ids, &mut self.classes))
     }
@@ -243,333 +248,3 @@ impl TraceReader {
 
 /// What to do about a bad row.
 const HINT_ROW: &str = "correct the row, or name another format or other columns if this file is of another kind";
-
-/// Whether the CSV header just read (the present line) has vidur's arrivals.
-fn lines_have_arrivals(lines: &Lines) -> Result<bool, WorkloadError> {
-    Ok(lines.text()?.contains("arrived_at"))
-}
-
-fn open_csv(
-    lines: &mut Lines,
-    named: Option<TraceFormat>,
-    columns: Option<&TraceColumns>,
-    class_column: Option<&str>,
-) -> Result<(Spec, Fields), WorkloadError> {
-    let path = lines.path().to_owned();
-    lines.advance()?;
-    if lines.text()?.trim_start().starts_with('[') {
-        return Err(file_error(
-            &path,
-            "a JSON array: expected JSON Lines, one object a line",
-            "`jq -c '.[]'` writes an array as lines",
-        ));
-    }
-    let header: Vec<String> = split_quoted(lines.text()?)
-        .map_err(|problem| file_error(&path, problem, "expected CSV with a header, or JSON Lines"))?
-        .iter()
-        .map(|h| h.trim().to_owned())
-        .collect();
-    if let Some(columns) = columns {
-        return described_csv(lines, &path, &header, columns, class_column);
-    }
-    if named == Some(TraceFormat::ServeGen) || named.is_none() && format::is_servegen(&header) {
-        let problem = "ServeGen windows hold rates, not requests";
-        return Err(file_error(&path, problem, "requests are drawn from them in a run; inspect it as ServeGen"));
-    }
-    let spec = match named {
-        Some(format) => format.spec().filter(|s| s.syntax == Syntax::Csv).ok_or_else(|| {
-            let problem = format!("CSV, but format `{}` is JSON Lines", format.name());
-            file_error(&path, problem, "leave the format out to have it recognised")
-        })?,
-        None => format::by_header(&header).ok_or_else(|| {
-            let problem =
-                format!("unknown columns `{}`: expected a trace of a known format ({})", header.join(","), TraceFormat::names());
-            file_error(&path, problem, "name the columns and units in the trace's `columns`")
-        })?,
-    };
-    let mut wanted = Vec::new();
-    for (role, names) in spec.fields {
-        let column = match (role, class_column) {
-            (Role::Class, Some(_)) => continue,
-            _ => spec.column(&header, *role),
-        };
-        let optional_arrival = *role == Role::Arrival && spec.format == TraceFormat::Vidur;
-        match column {
-            Some(column) => wanted.push((column, *role)),
-            None if matches!(role, Role::InputTokens | Role::OutputTokens | Role::Arrival) && !optional_arrival => {
-                let problem = format!("no column `{}`, which format `{}` has", names[0], spec.format.name());
-                return Err(file_error(&path, problem, format!("the file has `{}`", header.join(","))));
-            }
-            None => {}
-        }
-    }
-    if let Some(name) = class_column {
-        wanted.push((find_column(&path, &header, name)?, Role::Class));
-    }
-    Ok((Spec { ..*spec }, Fields::Csv(CsvFields::new(wanted, Some(header.len())))))
-}
-
-fn find_column(path: &Path, header: &[String], name: &str) -> Result<usize, WorkloadError> {
-    header.iter().position(|h| h == name).or_else(|| header.iter().position(|h| h.eq_ignore_ascii_case(name))).ok_or_else(|| {
-        let problem = format!("no column `{name}`");
-        file_error(path, problem, format!("the file has `{}`", header.join(",")))
-    })
-}
-
-fn described_csv(
-    lines: &mut Lines,
-    path: &Path,
-    header: &[String],
-    columns: &TraceColumns,
-    class_column: Option<&str>,
-) -> Result<(Spec, Fields), WorkloadError> {
-    let find = |name: &str| {
-        if columns.header {
-            return find_column(path, header, name);
-        }
-        let number = name.parse::<usize>().ok().filter(|n| (1..=header.len()).contains(n));
-        number.map(|n| n - 1).ok_or_else(|| {
-            let problem = format!("`{name}` is no column: without a header, expected a number from 1 to {}", header.len());
-            file_error(path, problem, "set `header = true` if the first line has names")
-        })
-    };
-    let mut wanted = Vec::new();
-    for (name, role) in described_fields(columns, class_column) {
-        wanted.push((find(&name)?, role));
-    }
-    if !columns.header {
-        lines.unread();
-    }
-    Ok((format::described(Syntax::Csv, columns.arrival_unit), Fields::Csv(CsvFields::new(wanted, Some(header.len())))))
-}
-
-fn described_fields(columns: &TraceColumns, class_column: Option<&str>) -> Vec<(String, Role)> {
-    let mut fields = vec![
-        (columns.arrival.clone(), Role::Arrival),
-        (columns.input_tokens.clone(), Role::InputTokens),
-        (columns.output_tokens.clone(), Role::OutputTokens),
-    ];
-    fields.extend(columns.service_time.iter().map(|s| (s.0.clone(), Role::ServiceTime)));
-    fields.extend(class_column.map(|name| (name.to_owned(), Role::Class)));
-    fields
-}
-
-fn open_json(
-    lines: &mut Lines,
-    named: Option<TraceFormat>,
-    columns: Option<&TraceColumns>,
-    class_column: Option<&str>,
-) -> Result<(Spec, Fields), WorkloadError> {
-    if let Some(columns) = columns {
-        let fields = JsonFields::new(described_fields(columns, class_column));
-        return Ok((format::described(Syntax::JsonLines, columns.arrival_unit), Fields::Json(fields)));
-    }
-    let path = lines.path().to_owned();
-    let spec = match named {
-        Some(format) => format.spec().filter(|s| s.syntax == Syntax::JsonLines).ok_or_else(|| {
-            let problem = format!("JSON Lines, but format `{}` is not", format.name());
-            file_error(&path, problem, "leave the format out to have it recognised")
-        })?,
-        None => recognise_json(lines, &path)?,
-    };
-    let all = spec.fields.iter().flat_map(|(role, names)| names.iter().map(|n| ((*n).to_owned(), *role)));
-    let all = all.filter(|(_, role)| *role != Role::Class || class_column.is_none());
-    let all = all.chain(class_column.map(|name| (name.to_owned(), Role::Class)));
-    Ok((Spec { ..*spec }, Fields::Json(JsonFields::new(all))))
-}
-
-fn recognise_json(lines: &mut Lines, path: &Path) -> Result<&'static Spec, WorkloadError> {
-    lines.advance()?;
-    lines.unread();
-    let row: serde_json::Value = serde_json::from_str(lines.text()?).map_err(|e| WorkloadError::Row {
-        path: path.to_owned(),
-        line: lines.number(),
-        problem: format!("no JSON object: {e}"),
-        hint: "a JSON Lines trace has one object a line".into(),
-    })?;
-    match format::by_object(&row) {
-        Recognised::Format(spec) => Ok(spec),
-        Recognised::Refused(what) => {
-            let hint = "replay the requests of one recorded run instead, which have instants; shedcast's closed-loop clients have sessions of turns";
-            Err(file_error(path, format!("{what}: expected requests that arrive at recorded instants"), hint))
-        }
-        Recognised::Unknown => {
-            let names: Vec<&str> = row.as_object().map(|o| o.keys().map(String::as_str).collect()).unwrap_or_default();
-            let problem =
-                format!("unknown fields `{}`: expected a trace of a known format ({})", names.join(","), TraceFormat::names());
-            Err(file_error(path, problem, "name the fields and units in the trace's `columns`"))
-        }
-    }
-}
-
-/// What the fields are called, for messages.
-struct Naming<'a> {
-    spec: &'a Spec,
-    columns: Option<&'a TraceColumns>,
-    class_column: Option<&'a str>,
-}
-
-impl Naming<'_> {
-    fn of(&self, role: Role) -> &str {
-        match (self.columns, role) {
-            (_, Role::Class) if self.class_column.is_some() => self.class_column.unwrap_or("class"),
-            (Some(columns), Role::Arrival) => &columns.arrival,
-            (Some(columns), Role::InputTokens) => &columns.input_tokens,
-            (Some(columns), Role::OutputTokens) => &columns.output_tokens,
-            (Some(columns), Role::ServiceTime) => columns.service_time.as_ref().map_or("service_time", |s| s.0.as_str()),
-            _ => self.spec.field_name(role),
-        }
-    }
-}
-
-/// Turns a record into a row.
-struct Decoder<'a> {
-    naming: Naming<'a>,
-    units: (TimeUnit, TimeUnit),
-    has_arrivals: bool,
-    format_given: bool,
-}
-
-impl Decoder<'_> {
-    fn row(
-        &self,
-        record: &Record,
-        line: u64,
-        block_size: Option<u32>,
-        hash_ids: &mut Vec<u64>,
-        classes: &mut Vec<String>,
-    ) -> Result<RowOutcome, String> {
-        let spec = self.naming.spec;
-        if let Some(wanted) = spec.request_event
-            && record.get(Role::EventType) != Some(wanted)
-        {
-            return Ok(RowOutcome::Skipped(DropReason::OtherEvent));
-        }
-        if record.get(Role::SubRequests).is_some() {
-            return Ok(RowOutcome::Skipped(DropReason::AgenticSession));
-        }
-        self.refuse_dependent(record)?;
-        let arrival = if self.has_arrivals { Some(self.time(record, Role::Arrival, self.units.0)?) } else { None };
-        self.hash_ids(record, hash_ids)?;
-        let measured = match arrival {
-            Some(arrival) if spec.format == TraceFormat::VllmLog => Some(self.measured(record, arrival)?),
-            _ => None,
-        };
-        let own_block = record.get(Role::BlockSize).and_then(|text| text.parse::<u32>().ok());
-        Ok(RowOutcome::Request(TraceRow {
-            line,
-            arrival,
-            input_tokens: self.tokens(record, Role::InputTokens)?,
-            output_tokens: self.tokens(record, Role::OutputTokens)?,
-            class: record.get(Role::Class).map(|name| intern(classes, name)).transpose()?,
-            service_time: self.optional(record, Role::ServiceTime, |text| self.span(text))?,
-            worker: self.optional(record, Role::Worker, |text| text.parse().map_err(|_| "expected a worker's number".into()))?,
-            in_session: record.get(Role::Session).is_some(),
-            block_size: block_size.or(own_block).unwrap_or(spec.block_size),
-            measured,
-        }))
-    }
-
-    /// Rows that wait for other requests cannot be replayed at instants.
-    fn refuse_dependent(&self, record: &Record) -> Result<(), String> {
-        if record.get(Role::Dependencies).is_some_and(|d| d != "[]") {
-            return Err(
-                "field `dependencies`: the request waits for others: expected requests that arrive at recorded instants".into()
-            );
-        }
-        // With the format named by the user, a delay beside an instant is ignored; without an instant it never can be.
-        if record.get(Role::Delay).is_some() && (!self.format_given || record.get(Role::Arrival).is_none()) {
-            return Err("field `delay`: a later turn of a session waits for the answer before, and its prompt may hold the new tokens only: \
-                        expected requests that arrive at recorded instants with whole prompts (`format = \"mooncake\"` replays rows that have \
-                        timestamps as they stand)"
-                .into());
-        }
-        Ok(())
-    }
-
-    /// `field: problem`, with the value.
-    fn problem(&self, role: Role, text: &str, expected: &str) -> String {
-        format!("field `{}` is `{}`: {expected}", self.naming.of(role), shortened(text))
-    }
-
-    fn required<'r>(&self, record: &'r Record, role: Role) -> Result<&'r str, String> {
-        record.get(role).ok_or_else(|| format!("field `{}` is missing: expected a value", self.naming.of(role)))
-    }
-
-    fn optional<T>(&self, record: &Record, role: Role, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
-        let Some(text) = record.get(role) else { return Ok(None) };
-        parse(text).map(Some).map_err(|expected| self.problem(role, text, &expected))
-    }
-
-    fn time(&self, record: &Record, role: Role, unit: TimeUnit) -> Result<i128, String> {
-        let text = self.required(record, role)?;
-        time::nanos(text, unit).map_err(|expected| self.problem(role, text, &expected))
-    }
-
-    fn span(&self, text: &str) -> Result<Span, String> {
-        let nanos = time::nanos(text, self.units.1)?;
-        u64::try_from(nanos).map(Span::from_nanos).map_err(|_| "expected 0 or more, below 584 years".into())
-    }
-
-    fn tokens(&self, record: &Record, role: Role) -> Result<u32, String> {
-        let text = self.required(record, role)?;
-        // Almost always a plain number; otherwise one with a fraction of zeros, or an error.
-        if let Ok(tokens) = text.parse::<u32>() {
-            return Ok(tokens);
-        }
-        let exact = time::decimal(text, 0).filter(|n| time::decimal(text, 3) == Some(n * 1000));
-        let exact = exact.ok_or_else(|| self.problem(role, text, "expected a whole number of tokens"))?;
-        if exact < 0 {
-            return Err(self.problem(role, text, "expected 0 or more tokens"));
-        }
-        u32::try_from(exact).map_err(|_| self.problem(role, text, "expected at most 4294967295 tokens"))
-    }
-
-    fn measured(&self, record: &Record, arrival: i128) -> Result<Measured, String> {
-        let since = |role: Role| {
-            self.optional(record, role, |text| {
-                let span = time::nanos(text, self.units.0)? - arrival;
-                u64::try_from(span).map(Span::from_nanos).map_err(|_| "expected an instant after the arrival".into())
-            })
-        };
-        Ok(Measured {
-            scheduled: since(Role::ScheduledAt)?,
-            first_token: since(Role::FirstTokenAt)?,
-            last_token: since(Role::LastTokenAt)?,
-        })
-    }
-
-    fn hash_ids(&self, record: &Record, hash_ids: &mut Vec<u64>) -> Result<(), String> {
-        hash_ids.clear();
-        let Some(text) = record.get(Role::HashIds) else { return Ok(()) };
-        let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-        let inner = inner.ok_or_else(|| self.problem(Role::HashIds, text, "expected a list of block identities"))?;
-        if inner.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        for id in inner.split(',') {
-            let id = id.trim_ascii();
-            // Signed identities are 64-bit hashes printed by a language without unsigned numbers.
-            let parsed = id.parse::<u64>().ok().or_else(|| id.parse::<i64>().ok().map(i64::cast_unsigned));
-            hash_ids.push(parsed.ok_or_else(|| self.problem(Role::HashIds, id, "expected whole 64-bit numbers"))?);
-        }
-        Ok(())
-    }
-}
-
-/// At most 40 characters of a value, for messages.
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= 40 { text.to_owned() } else { text.chars().take(39).chain(['…']).collect() }
-}
-
-/// The index of a class name, added if it is new.
-fn intern(classes: &mut Vec<String>, name: &str) -> Result<u16, String> {
-    if let Some(found) = classes.iter().position(|c| c == name) {
-        return Ok(found as u16);
-    }
-    if classes.len() >= MOST_CLASSES {
-        return Err(format!("class `{}` is one more than {MOST_CLASSES}: expected a column of few names", shortened(name)));
-    }
-    classes.push(name.to_owned());
-    Ok((classes.len() - 1) as u16)
-}

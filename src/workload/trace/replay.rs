@@ -11,6 +11,7 @@ use super::prefix::PrefixUse;
 use super::profile::ArrivalProfile;
 use super::reader::{RowOutcome, TraceReader, TraceRow};
 use super::report::{DropReason, TraceReport, TraceWarning};
+use super::timed::{Scale, Timed};
 use crate::engine::rng::{SimRng, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::config::{PrefixReuse, TraceConfig};
@@ -36,58 +37,6 @@ pub struct ReplayedRequest {
     pub worker: Option<u32>,
     /// Line of the file.
     pub line: u64,
-}
-
-/// A row with its instant on the clock of the source, ordered by instant and then by place in the file.
-#[derive(Clone, Copy, Debug)]
-struct Timed {
-    at: i128,
-    row: TraceRow,
-}
-
-impl PartialEq for Timed {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Timed {}
-impl PartialOrd for Timed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Timed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.row.line).cmp(&(other.at, other.row.line))
-    }
-}
-
-/// `rate_scale` as a fraction of whole numbers, from its shortest decimal text.
-#[derive(Clone, Copy, Debug)]
-struct Scale {
-    numerator: i128,
-    denominator: i128,
-}
-
-impl Scale {
-    fn new(rate_scale: Option<f64>) -> Result<Self, WorkloadError> {
-        let scale = rate_scale.unwrap_or(1.0);
-        if !(1e-6..=1e6).contains(&scale) {
-            let problem = format!("`{scale}` is no scale of a rate: expected 1e-6 to 1e6");
-            return Err(WorkloadError::parameter("trace.rate_scale", problem, "2 replays twice as fast"));
-        }
-        // Twelve decimals of a scale are as good as all.
-        let denominator = (scale * 1e12).round() as i128;
-        Ok(Self { numerator: 1_000_000_000_000, denominator })
-    }
-
-    fn apply(self, nanos: i128) -> i128 {
-        if self.numerator == self.denominator {
-            nanos
-        } else {
-            (nanos * self.numerator * 2 + self.denominator) / (self.denominator * 2)
-        }
-    }
 }
 
 /// The replay of one trace file: requests in order of arrival, with constant memory.
@@ -273,6 +222,9 @@ impl TraceReplay {
         let discount = self.config.options.prefix_reuse == PrefixReuse::Discount;
         let prefix = self.prefix.get_or_insert_with(|| if discount { PrefixUse::exact() } else { PrefixUse::bounded() });
         let reusable = prefix.add(ids, row.input_tokens, row.block_size);
+        if prefix.full {
+            self.reader.skip_hash_ids();
+        }
         if discount {
             row.input_tokens = (row.input_tokens - reusable).max(1);
         }
