@@ -209,7 +209,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             })
         });
         while let Some(gone) = self.gone.pop() {
-            self.attempts.remove(gone);
+            self.attempts.discard(gone);
         }
         if let Some(next) = next {
             self.enter_engine(next);
@@ -219,17 +219,18 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// The attempt is over and out of the system.
     pub(super) fn end_attempt(&mut self, index: u32, outcome: &AttemptOutcome) {
-        let attempt = self.attempts.remove(index);
+        let attempt = &self.attempts[index];
         match attempt.request {
-            Some(request) => self.settle(request, &attempt, outcome),
-            None => self.observer.wasted(self.now, &attempt, attempt.output_tokens),
+            Some(request) => self.settle(request, index, outcome),
+            None => self.observer.wasted(self.now, attempt, attempt.output_tokens),
         }
+        self.attempts.discard(index);
     }
 
     /// The client has its answer, or none: it tries again or is done.
-    fn settle(&mut self, index: u32, attempt: &Attempt, outcome: &AttemptOutcome) {
+    fn settle(&mut self, index: u32, attempt: u32, outcome: &AttemptOutcome) {
         let request = &self.requests[index];
-        self.observer.attempt_ended(self.now, attempt, request, outcome);
+        self.observer.attempt_ended(self.now, &self.attempts[attempt], request, outcome);
         let (failure, lost) = match outcome {
             AttemptOutcome::Completed => {
                 self.clients.succeeded();
@@ -254,9 +255,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         }
     }
 
-    fn end_request(&mut self, index: u32, last: &Attempt, outcome: RequestOutcome) {
-        let request = self.requests.remove(index);
-        self.observer.request_ended(self.now, &request, last, outcome);
+    fn end_request(&mut self, index: u32, last: u32, outcome: RequestOutcome) {
+        self.observer.request_ended(self.now, &self.requests[index], &self.attempts[last], outcome);
+        self.requests.discard(index);
         self.next_of_user();
     }
 
@@ -264,13 +265,12 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn give_up(&mut self, index: u32, stamp: u32, first_token: bool) {
         let waiting = self.attempts.current(index, stamp);
         let Some(attempt) = waiting.filter(|a| a.is_wanted() && !(first_token && a.first_token.is_some())) else { return };
-        let (request, mut seen) = (attempt.request.expect("somebody waits"), attempt.clone());
+        let request = attempt.request.expect("somebody waits");
+        self.settle(request, index, &AttemptOutcome::Cancelled);
         self.attempts[index].request = None;
         if self.setup.clients.server_notices {
-            seen.output_tokens = seen.produced + self.tokens_of(index);
             self.withdraw(index);
         }
-        self.settle(request, &seen, &AttemptOutcome::Cancelled);
     }
 
     /// The server noticed that the client left.
@@ -279,9 +279,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let (stage, worker) = (attempt.stage, attempt.worker);
         attempt.abandoned = true;
         match (stage, worker) {
-            (Stage::Frontend, _) | (_, None) => {
-                self.attempts.remove(index);
-            }
+            (Stage::Frontend, _) | (_, None) => self.attempts.discard(index),
             // It keeps its place in the queue until its turn comes.
             (Stage::Queued, Some(id)) => self.leave_frontend(index, id),
             (Stage::Engine, Some(id)) => {
