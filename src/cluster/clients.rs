@@ -129,9 +129,8 @@ mod tests {
     #[test]
     fn a_back_off_doubles_to_its_bound_and_attempts_run_out() {
         let mut clients = clients(policy());
-        let waits: Vec<Option<u64>> = (1..=4)
-            .map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000))
-            .collect();
+        let waits: Vec<Option<u64>> =
+            (1..=4).map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000)).collect();
         assert_eq!(waits, [Some(100), Some(200), Some(300), None]);
         assert_eq!(clients.after(&request(1), Failure::Status(503)), None, "a status that is not listed");
         assert_eq!(clients.after(&request(1), Failure::Timeout), None, "time-outs are not retried");

@@ -69,9 +69,7 @@ impl Engine {
                 },
                 max_model_len: engine.max_model_len,
             },
-            WorkerEngine::Opaque { service_time, .. } => {
-                Self::Opaque(service_time.as_ref().map(SpanSampler::new).transpose()?)
-            }
+            WorkerEngine::Opaque { service_time, .. } => Self::Opaque(service_time.as_ref().map(SpanSampler::new).transpose()?),
         })
     }
 
@@ -126,7 +124,9 @@ impl Worker {
     /// Its gate as reports see it.
     pub fn gate_state(&self) -> GateState {
         match &self.gate {
-            Some(gate) => GateState { in_engine: gate.in_engine(), waiting: gate.queued() as u32, gauge: gate.queue_gauge() as u32 },
+            Some(gate) => {
+                GateState { in_engine: gate.in_engine(), waiting: gate.queued() as u32, gauge: gate.queue_gauge() as u32 }
+            }
             None => GateState { in_engine: self.in_engine, waiting: 0, gauge: 0 },
         }
     }

@@ -34,13 +34,7 @@ impl AttemptCounts {
 
     /// Sum of all outcomes, to be held against `started`.
     pub fn accounted(&self) -> u64 {
-        self.completed
-            + self.refused_total()
-            + self.unavailable
-            + self.failed
-            + self.cancelled
-            + self.unservable
-            + self.in_system
+        self.completed + self.refused_total() + self.unavailable + self.failed + self.cancelled + self.unservable + self.in_system
     }
 
     pub(crate) fn count(&mut self, outcome: &AttemptOutcome) {

@@ -4,9 +4,7 @@ use super::measures::{Latencies, Measures};
 use super::result::{
     ClassResult, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateResult, WorkerPoint, WorkerResult,
 };
-use crate::cluster::observer::{
-    AttemptOutcome, FleetSample, GateState, Observer, PostAnswer, RequestOutcome, UpdateStage,
-};
+use crate::cluster::observer::{AttemptOutcome, FleetSample, GateState, Observer, PostAnswer, RequestOutcome, UpdateStage};
 use crate::cluster::request::{Attempt, Request};
 use crate::cluster::worker::Worker;
 use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate};
@@ -160,9 +158,10 @@ impl<'a, S: Sink> Recorder<'a, S> {
             kv_total_blocks: total,
             ..RankResult::default()
         };
-        let ranks = types.clone().zip(Worker::FIRST_ID..).flat_map(|(t, id)| {
-            (0..t.data_parallel_size).map(move |rank| rank_of(id, rank, t.kv_total_blocks))
-        });
+        let ranks = types
+            .clone()
+            .zip(Worker::FIRST_ID..)
+            .flat_map(|(t, id)| (0..t.data_parallel_size).map(move |rank| rank_of(id, rank, t.kv_total_blocks)));
         Self {
             scenario,
             sink,

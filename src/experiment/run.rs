@@ -33,12 +33,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// A workload that cannot be opened or read on.
-pub fn run<S: Sink>(
-    scenario: &Scenario,
-    options: RunOptions,
-    sink: S,
-    remote: &Remote,
-) -> Result<(RunResult, S), WorkloadError> {
+pub fn run<S: Sink>(scenario: &Scenario, options: RunOptions, sink: S, remote: &Remote) -> Result<(RunResult, S), WorkloadError> {
     match options.engine {
         EngineKind::Coalesced => run_with::<Coalesced, S>(scenario, options, sink, remote),
         EngineKind::Stepwise => run_with::<Stepwise, S>(scenario, options, sink, remote),
@@ -66,7 +61,8 @@ fn run_with<G: StepGroup, S: Sink>(
         Ended::MaxRequestsInSystem => RunEnd::MaxRequestsInSystem,
         Ended::Interrupted => RunEnd::Interrupted,
     };
-    let (now, classes, trace) = (simulation.now(), simulation.source().class_names().to_vec(), simulation.source().trace_report());
+    let (now, classes, trace) =
+        (simulation.now(), simulation.source().class_names().to_vec(), simulation.source().trace_report());
     let (mut result, sink) = simulation.into_observer().finish(now, ended, &classes);
     result.trace = trace;
     result.warnings = super::verdicts::warnings(scenario, &result);

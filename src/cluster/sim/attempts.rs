@@ -241,9 +241,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 return;
             }
             AttemptOutcome::Refused { status, .. } => (Failure::Status(*status), RequestOutcome::LostToOverload),
-            AttemptOutcome::Unavailable { .. } => {
-                (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability)
-            }
+            AttemptOutcome::Unavailable { .. } => (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
             AttemptOutcome::Failed => (Failure::Status(BROKEN_STATUS), RequestOutcome::Failed),
             AttemptOutcome::Cancelled => (Failure::Timeout, RequestOutcome::GaveUp),
         };

@@ -33,11 +33,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 let (group, place) = self.workers[Worker::index(id)].group_of(rank);
                 let attempt = &mut self.attempts[index];
                 attempt.rank = Some(rank);
-                let sequence = NewSequence {
-                    key: index,
-                    input_tokens: attempt.input_tokens,
-                    output_tokens: attempt.output_tokens,
-                };
+                let sequence =
+                    NewSequence { key: index, input_tokens: attempt.input_tokens, output_tokens: attempt.output_tokens };
                 let (handle, next) = self.groups[group as usize].steps.enqueue(self.now, place, sequence);
                 attempt.handle = handle;
                 self.follow(group, next);

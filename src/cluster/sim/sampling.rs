@@ -34,7 +34,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             });
             for rank in 0..worker.ranks {
                 let load = monitored.and_then(|state| state.ranks().find(|(r, _)| *r == rank)).map(|(_, load)| load);
-                let blocks = load.and_then(|l| [l.active_decode_blocks, l.kv_used_blocks].into_iter().flatten().map(|s| s.value).max());
+                let blocks =
+                    load.and_then(|l| [l.active_decode_blocks, l.kv_used_blocks].into_iter().flatten().map(|s| s.value).max());
                 let mut of_rank = RankSample {
                     observed_blocks: blocks,
                     observed_prefill_tokens: load.and_then(|l| l.active_prefill_tokens).map(|s| s.value),

@@ -299,6 +299,8 @@ pub enum Stage {
     NoOp,
     /// Not within the run.
     Never,
+    /// Nobody looked: nothing is drawn.
+    NotMeasured,
 }
 
 /// The stages of one post at one frontend.
