@@ -99,7 +99,7 @@ fn refusals(summary: &Summary) -> String {
     text.push_str(&block("", &format!("by decisive check: {}", listed(&total.refused_by_decisive_check))));
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        let say = format!("most would have been routed without {setting} ({} of refusals)", share(n));
+        let say = format!("{} of them would have been routed without {setting}", share(n));
         text.push_str(&block("", &say));
     }
     text
@@ -178,7 +178,8 @@ fn latencies(summary: &Summary) -> String {
     let rule = if summary.quantile_method == "rounded_rank" { ", rounded rank" } else { "" };
     let mut text = String::from("\n");
     text.push_str(&heading(&format!("completed requests{rule}"), &["mean", "p50", "p90", "p99", "max"]));
-    for (name, latency) in set.named() {
+    let waits = |name: &str| summary.fleet.gated_workers > 0 || name != "wait for a slot";
+    for (name, latency) in set.named().into_iter().filter(|(name, _)| waits(name)) {
         text.push_str(&latency_row(&format!("  {name}"), latency));
     }
     text
@@ -260,8 +261,8 @@ fn lag(update: &UpdateSummary) -> String {
             None => "never noticed: no load event came after it".to_owned(),
         };
     };
-    let before = count(update.decisions_before_noticed);
-    let noticed = format!("noticed {} ({before} decisions meanwhile)", after(noticed));
+    let before = decisions(update.decisions_before_noticed);
+    let noticed = format!("noticed {} ({before} meanwhile)", after(noticed));
     let end = match (update.all_lag_s, update.superseded_lag_s) {
         (Some(lag), _) => format!("in force at all workers {} ({} more)", after(lag), count(update.decisions_until_all)),
         (None, Some(lag)) => {
@@ -273,6 +274,10 @@ fn lag(update: &UpdateSummary) -> String {
         }
     };
     format!("{noticed}, {end}")
+}
+
+fn decisions(n: u64) -> String {
+    if n == 1 { "1 decision".to_owned() } else { format!("{} decisions", count(n)) }
 }
 
 fn trace(summary: &Summary) -> String {
