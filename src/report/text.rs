@@ -71,8 +71,9 @@ fn sum(outcomes: &[(&'static str, u64)]) -> String {
 fn conservation(summary: &Summary) -> String {
     let whole = &summary.conservation;
     let verdict = if whole.holds { "" } else { " -- BUG: the outcomes do not add up" };
-    let requests = format!("{} offered = {}", count(whole.requests.offered), sum(&whole.requests.outcomes()));
-    let attempts = format!("{} started = {}{verdict}", count(whole.attempts.started), sum(&whole.attempts.outcomes()));
+    let whole_run = if summary.measured_from_s > 0.0 { " in the whole run" } else { "" };
+    let requests = format!("{} offered{whole_run} = {}", count(whole.requests.offered), sum(&whole.requests.outcomes()));
+    let attempts = format!("{} started{whole_run} = {}{verdict}", count(whole.attempts.started), sum(&whole.attempts.outcomes()));
     let mut text = block("requests", &requests);
     text.push_str(&block("attempts", &attempts));
     text
@@ -99,7 +100,7 @@ fn refusals(summary: &Summary) -> String {
     text.push_str(&block("", &format!("by decisive check: {}", listed(&total.refused_by_decisive_check))));
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        let say = format!("{} of them would have been routed without {setting}", share(n));
+        let say = format!("{} of them would have been admitted without {setting}", share(n));
         text.push_str(&block("", &say));
     }
     text
