@@ -1,4 +1,10 @@
 //! Integration tests, one crate: they see what a user of the library sees.
 
+mod aisimulate;
 mod architecture;
+mod cases;
 mod conformance;
+mod fidelity;
+mod harness;
+mod theory;
+mod traces;
