@@ -4,3 +4,4 @@ mod architecture;
 mod cli;
 mod conformance;
 mod report;
+mod sweep;

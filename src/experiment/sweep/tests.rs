@@ -16,6 +16,8 @@ workers = 1
 service_time = { distribution = "exponential", mean = "100ms" }
 engine_request_limit = 2
 request_queue_limit = 2
+[frontend]
+router_mode = "kv"
 [workload]
 arrivals = { process = "poisson", rate = 15 }
 input_tokens = 100
@@ -71,7 +73,7 @@ fn bad_grids_are_refused_before_any_run_with_a_hint() {
         &["fleet.workers:fleet.workers=1:1,2:2"],
         &["fleet.workers:workload.arrivals.rate=1:10,2"],
         &["seed=1,2"],
-        &["fleet.workers=0,1"],
+        &["fleet.request_queue_limit=1,2"],
         &["fleet.workers=1,two"],
         &["horizon=1s..3s step 1"],
         &["fleet.workers.count=1,2"],

@@ -23,7 +23,8 @@ pub(super) fn value_of(axis: &Axis, place: usize) -> String {
 /// The axis for charts.
 pub(super) fn quantity(axis: &Axis) -> data::Quantity {
     let count = axis.values.len();
-    let numbers: Option<Vec<f64>> = if axis.paths.len() > 1 { None } else { (0..count).map(|place| axis.number(place)).collect() };
+    let numbers: Option<Vec<f64>> =
+        if axis.paths.len() > 1 { None } else { (0..count).map(|place| axis.number(place)).collect() };
     let categories = if numbers.is_some() { Vec::new() } else { (0..count).map(|place| axis.label(place)).collect() };
     let numbers = numbers.unwrap_or_default();
     let (low, high) = (numbers.iter().copied().fold(f64::INFINITY, f64::min), numbers.iter().copied().fold(0.0, f64::max));

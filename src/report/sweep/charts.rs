@@ -64,7 +64,12 @@ impl<'a> View<'a> {
         let targets = self.result.description.targets.iter().map(|target| target.measure.as_str());
         let mut names: Vec<&str> = DRAWN.into_iter().chain(targets).collect();
         let mut seen = Vec::new();
-        names.retain(|name| !seen.contains(name) && { seen.push(*name); true });
+        names.retain(|name| {
+            !seen.contains(name) && {
+                seen.push(*name);
+                true
+            }
+        });
         names.into_iter().filter_map(Measure::find).collect()
     }
 
@@ -91,13 +96,21 @@ impl<'a> View<'a> {
         let means = || series.iter().flat_map(|s| &s.points).map(|p| p.mean).filter(|mean| mean.is_finite());
         let (low, high) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
         quantity.log = measure.name.starts_with("ttft") && low > 0.0 && high / low > 20.0;
-        SweepPanel { measure: quantity, series, target: self.target(measure).map(|t| chart_target(t, measure)), interval: String::new() }
+        SweepPanel {
+            measure: quantity,
+            series,
+            target: self.target(measure).map(|t| chart_target(t, measure)),
+            interval: String::new(),
+        }
     }
 
     fn subtitle(&self) -> String {
         let d = &self.result.description;
         let replications = match &d.until_halfwidth {
-            Some(precision) => format!("{} to {} replications, until {} is known to {}", d.replications, d.max_replications, precision.measure, precision.half_width),
+            Some(precision) => format!(
+                "{} to {} replications, until {} is known to {}",
+                d.replications, d.max_replications, precision.measure, precision.half_width
+            ),
             None => format!("{} replications", d.replications),
         };
         format!("{}: {} cells, {replications} each, common random numbers, seed {}", d.name, d.cells(), d.seed)
@@ -112,11 +125,13 @@ impl<'a> View<'a> {
     /// A line of cells along the axis `along`, at `places` of the others.
     fn series(&self, along: usize, places: &[usize], name: String, measure: &Measure) -> SweepSeries {
         let axis = &self.axes()[along];
-        let mut points: Vec<SweepPoint> = (0..axis.values.len()).map(|place| {
-            let mut places = places.to_vec();
-            places[along] = place;
-            self.point(x_of(axis, place), self.cell(&places), measure)
-        }).collect();
+        let mut points: Vec<SweepPoint> = (0..axis.values.len())
+            .map(|place| {
+                let mut places = places.to_vec();
+                places[along] = place;
+                self.point(x_of(axis, place), self.cell(&places), measure)
+            })
+            .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         SweepSeries { name, points }
     }
@@ -124,12 +139,21 @@ impl<'a> View<'a> {
     fn line(&self, measure: &Measure) -> Figure {
         let axis = &self.axes()[0];
         let series = vec![self.series(0, &[0], String::new(), measure)];
-        sweep_line(&SweepData { heading: self.heading(self.line_title(axis, measure)), x: quantity(axis), panel: self.panel(measure, series) })
+        sweep_line(&SweepData {
+            heading: self.heading(self.line_title(axis, measure)),
+            x: quantity(axis),
+            panel: self.panel(measure, series),
+        })
     }
 
     fn line_title(&self, axis: &Axis, measure: &Measure) -> String {
-        let means: Vec<(usize, f64)> = (0..axis.values.len()).map(|place| (place, self.mean(self.cell(&[place]), measure))).filter(|m| m.1.is_finite()).collect();
-        let Some((best, worst)) = self.extremes(&means, measure) else { return format!("no value of {} has a {}", short(axis), name_of(measure)) };
+        let means: Vec<(usize, f64)> = (0..axis.values.len())
+            .map(|place| (place, self.mean(self.cell(&[place]), measure)))
+            .filter(|m| m.1.is_finite())
+            .collect();
+        let Some((best, worst)) = self.extremes(&means, measure) else {
+            return format!("no value of {} has a {}", short(axis), name_of(measure));
+        };
         let said = |(place, value): (usize, f64)| format!("{} at {}", show(measure, value), value_of(axis, place));
         let Some(target) = self.target(measure) else {
             return format!("{}: {}, {}", name_of(measure), said(best), said(worst));
@@ -137,9 +161,18 @@ impl<'a> View<'a> {
         let met: Vec<usize> = means.iter().filter(|(_, mean)| target.holds(*mean)).map(|(place, _)| *place).collect();
         match (met.first(), met.last()) {
             (None, _) => format!("no {} brings {}: the nearest is {}", short(axis), words(target), said(best)),
-            (Some(_), _) if met.len() == means.len() => format!("every {} keeps {}; {} at worst", short(axis), words(target), said(worst)),
+            (Some(_), _) if met.len() == means.len() => {
+                format!("every {} keeps {}; {} at worst", short(axis), words(target), said(worst))
+            }
             (Some(&first), Some(&last)) if last + 1 - first == met.len() && first != last => {
-                format!("{} for {} from {} to {}; {} at worst", words(target), short(axis), value_of(axis, first), value_of(axis, last), said(worst))
+                format!(
+                    "{} for {} from {} to {}; {} at worst",
+                    words(target),
+                    short(axis),
+                    value_of(axis, first),
+                    value_of(axis, last),
+                    said(worst)
+                )
             }
             _ => {
                 let list = met.iter().take(4).map(|place| value_of(axis, *place)).collect::<Vec<_>>().join(", ");
@@ -170,8 +203,10 @@ impl<'a> View<'a> {
         let (x, y) = self.across();
         let (columns, rows) = (&self.axes()[x], &self.axes()[y]);
         let at = |column: usize, row: usize| if x == 0 { self.cell(&[column, row]) } else { self.cell(&[row, column]) };
-        let values: Vec<f64> =
-            (0..rows.values.len()).flat_map(|row| (0..columns.values.len()).map(move |column| (column, row))).map(|(column, row)| self.mean(at(column, row), measure)).collect();
+        let values: Vec<f64> = (0..rows.values.len())
+            .flat_map(|row| (0..columns.values.len()).map(move |column| (column, row)))
+            .map(|(column, row)| self.mean(at(column, row), measure))
+            .collect();
         let known = || values.iter().copied().filter(|value| value.is_finite());
         let (low, high) = (known().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
         let mut drawn = measure_quantity(measure);
@@ -200,14 +235,27 @@ impl<'a> View<'a> {
         let goal = targets.iter().map(|target| words(target)).collect::<Vec<_>>().join(" and ");
         let cells = &self.result.cells;
         let met: Vec<usize> = cells.iter().filter(|cell| meets(cell)).map(|cell| cell.cell).collect();
-        let means: Vec<(usize, f64)> = cells.iter().map(|cell| (cell.cell, self.mean(cell, measure))).filter(|m| m.1.is_finite()).collect();
+        let means: Vec<(usize, f64)> =
+            cells.iter().map(|cell| (cell.cell, self.mean(cell, measure))).filter(|m| m.1.is_finite()).collect();
         let Some((best, worst)) = self.extremes(&means, measure) else { return format!("no cell has a {}", name_of(measure)) };
         let place = |cell: usize| self.place_words(cell);
         if targets.is_empty() {
-            return format!("{}: {} at {}, {} at {}", name_of(measure), show(measure, best.1), place(best.0), show(measure, worst.1), place(worst.0));
+            return format!(
+                "{}: {} at {}, {} at {}",
+                name_of(measure),
+                show(measure, best.1),
+                place(best.0),
+                show(measure, worst.1),
+                place(worst.0)
+            );
         }
         if met.is_empty() {
-            return format!("no cell brings {goal}: {} is {} at best, at {}", name_of(measure), show(measure, best.1), place(best.0));
+            return format!(
+                "no cell brings {goal}: {} is {} at best, at {}",
+                name_of(measure),
+                show(measure, best.1),
+                place(best.0)
+            );
         }
         if self.rate == Some(x) && (0..self.axes()[x].values.len()).all(|p| self.axes()[x].number(p).is_some()) {
             return self.reach_title((x, y), &goal, meets);
@@ -217,7 +265,14 @@ impl<'a> View<'a> {
         }
         let among: Vec<(usize, f64)> = means.into_iter().filter(|(cell, _)| met.contains(cell)).collect();
         let (_, edge) = self.extremes(&among, measure).unwrap_or((best, worst));
-        format!("{goal} in {} of {} cells, as far as {}; {} at worst, at {}", met.len(), cells.len(), place(edge.0), show(measure, worst.1), place(worst.0))
+        format!(
+            "{goal} in {} of {} cells, as far as {}; {} at worst, at {}",
+            met.len(),
+            cells.len(),
+            place(edge.0),
+            show(measure, worst.1),
+            place(worst.0)
+        )
     }
 
     /// How high a rate each value of the other axis carries.
@@ -234,7 +289,9 @@ impl<'a> View<'a> {
             let all: Vec<usize> = (0..reaches.len()).filter(|other| reaches[*other] == wanted).collect();
             let name = short(others);
             match (all.first(), all.last()) {
-                (Some(&a), Some(&b)) if a != b && b + 1 - a == all.len() => format!("{name} {} to {}", others.label(a), others.label(b)),
+                (Some(&a), Some(&b)) if a != b && b + 1 - a == all.len() => {
+                    format!("{name} {} to {}", others.label(a), others.label(b))
+                }
                 (Some(&a), Some(&b)) if a != b => format!("{} values of {name} such as {}", all.len(), others.label(a)),
                 (Some(&a), _) => format!("{name} {}", others.label(a)),
                 _ => name,
@@ -244,20 +301,31 @@ impl<'a> View<'a> {
         match (most, least) {
             (0, _) => format!("{goal} holds at no {} from the lowest on", short(rates)),
             (most, least) if most == least => format!("{goal} up to {} for every {}", rate(most), short(others)),
-            (most, 0) => format!("{goal} up to {} with {}; with {} not even at {}", rate(most), at(most), at(0), value_of(rates, order[0])),
+            (most, 0) => {
+                format!("{goal} up to {} with {}; with {} not even at {}", rate(most), at(most), at(0), value_of(rates, order[0]))
+            }
             (most, least) => format!("{goal} up to {} with {}, only to {} with {}", rate(most), at(most), rate(least), at(least)),
         }
     }
 
     fn place_words(&self, cell: usize) -> String {
         let places = self.result.description.grid.places(cell);
-        self.axes().iter().zip(places).map(|(axis, place)| format!("{} {}", short(axis), axis.label(place))).collect::<Vec<_>>().join(", ")
+        self.axes()
+            .iter()
+            .zip(places)
+            .map(|(axis, place)| format!("{} {}", short(axis), axis.label(place)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Places along an axis that get a line: all, or some at even steps.
     fn lines_of(&self, axis: usize) -> Vec<usize> {
         let count = self.axes()[axis].values.len();
-        if count <= MOST_LINES { (0..count).collect() } else { (0..MOST_LINES).map(|i| i * (count - 1) / (MOST_LINES - 1)).collect() }
+        if count <= MOST_LINES {
+            (0..count).collect()
+        } else {
+            (0..MOST_LINES).map(|i| i * (count - 1) / (MOST_LINES - 1)).collect()
+        }
     }
 
     fn multiples(&self, measure: &Measure) -> Figure {
@@ -275,7 +343,11 @@ impl<'a> View<'a> {
             (caption, self.panel(measure, series.collect()))
         };
         let panels: Vec<(String, SweepPanel)> = (0..self.axes()[panels].values.len()).map(panel).collect();
-        multiples(&MultiplesData { heading: self.heading(self.map_title(measure, (along, lines))), x: quantity(&self.axes()[along]), panels })
+        multiples(&MultiplesData {
+            heading: self.heading(self.map_title(measure, (along, lines))),
+            x: quantity(&self.axes()[along]),
+            panels,
+        })
     }
 
     /// Offered load against goodput, p99 and success, where at most one other axis is swept.
@@ -286,17 +358,27 @@ impl<'a> View<'a> {
             let measure = Measure::find(name)?;
             let series = match other {
                 None => vec![self.series(along, &[0], String::new(), measure)],
-                Some(other) => self.lines_of(other).into_iter().map(|line| {
-                    let mut places = vec![0; 2];
-                    places[other] = line;
-                    self.series(along, &places, format!("{} {}", short(&self.axes()[other]), self.axes()[other].label(line)), measure)
-                }).collect(),
+                Some(other) => self
+                    .lines_of(other)
+                    .into_iter()
+                    .map(|line| {
+                        let mut places = vec![0; 2];
+                        places[other] = line;
+                        self.series(
+                            along,
+                            &places,
+                            format!("{} {}", short(&self.axes()[other]), self.axes()[other].label(line)),
+                            measure,
+                        )
+                    })
+                    .collect(),
             };
             Some(self.panel(measure, series))
         };
         let panels: Vec<SweepPanel> = ["goodput", "ttft_p99", "completed_share"].into_iter().filter_map(panel).collect();
         let goodput = Measure::find("goodput")?;
-        let means: Vec<(usize, f64)> = self.result.cells.iter().map(|c| (c.cell, self.mean(c, goodput))).filter(|m| m.1.is_finite()).collect();
+        let means: Vec<(usize, f64)> =
+            self.result.cells.iter().map(|c| (c.cell, self.mean(c, goodput))).filter(|m| m.1.is_finite()).collect();
         let (best, _) = self.extremes(&means, goodput)?;
         let title = format!("goodput peaks at {}, at {}", show(goodput, best.1), self.place_words(best.0));
         let ideal = self.axes()[along].paths[0].ends_with(".rate");
@@ -318,32 +400,60 @@ impl<'a> View<'a> {
             let contested = |place: &&usize| self.result.cells.iter().filter(at_rate(**place)).any(Cell::meets);
             places.iter().find(contested).or(places.first()).copied().unwrap_or(0)
         });
-        let cells: Vec<&Cell> = self.result.cells.iter().filter(at_rate(rate_place)).filter(|cell| cell.status == Status::Ok).collect();
-        let mut known: Vec<(&Cell, f64, f64)> = cells.iter().filter_map(|cell| Some((*cell, cell.mean(x.name)?, cell.mean(y.name)?))).collect();
+        let cells: Vec<&Cell> =
+            self.result.cells.iter().filter(at_rate(rate_place)).filter(|cell| cell.status == Status::Ok).collect();
+        let mut known: Vec<(&Cell, f64, f64)> =
+            cells.iter().filter_map(|cell| Some((*cell, cell.mean(x.name)?, cell.mean(y.name)?))).collect();
         known.truncate(MOST_POINTS);
         if known.len() < 2 {
             return None;
         }
-        let chosen = self.result.ranking().into_iter().find(|best| best.meets() && known.iter().any(|(cell, ..)| cell.cell == best.cell)).map(|cell| cell.cell);
+        let chosen = self
+            .result
+            .ranking()
+            .into_iter()
+            .find(|best| best.meets() && known.iter().any(|(cell, ..)| cell.cell == best.cell))
+            .map(|cell| cell.cell);
         let dominated = |a: f64, b: f64| known.iter().any(|(_, x, y)| *x <= a && *y <= b && (*x < a || *y < b));
         let label = |cell: usize| {
             let places = grid.places(cell);
             let others = (0..places.len()).filter(|axis| Some(*axis) != self.rate);
             others.map(|axis| self.axes()[axis].label(places[axis])).collect::<Vec<_>>().join(", ")
         };
-        let points: Vec<ParetoPoint> = known.iter().map(|(cell, a, b)| ParetoPoint {
-            x: *a, y: *b, label: label(cell.cell), on_front: !dominated(*a, *b), chosen: Some(cell.cell) == chosen,
-        }).collect();
-        let others: Vec<String> = self.axes().iter().enumerate().filter(|(axis, _)| Some(*axis) != self.rate).map(|(_, axis)| short(axis)).collect();
+        let points: Vec<ParetoPoint> = known
+            .iter()
+            .map(|(cell, a, b)| ParetoPoint {
+                x: *a,
+                y: *b,
+                label: label(cell.cell),
+                on_front: !dominated(*a, *b),
+                chosen: Some(cell.cell) == chosen,
+            })
+            .collect();
+        let others: Vec<String> =
+            self.axes().iter().enumerate().filter(|(axis, _)| Some(*axis) != self.rate).map(|(_, axis)| short(axis)).collect();
         let point_label = others.join(", ");
         let here = self.rate.map_or(String::new(), |rate| format!("at {}: ", value_of(&self.axes()[rate], rate_place)));
         let title = match points.iter().find(|point| point.chosen) {
-            Some(point) => format!("{here}{point_label} {} refuses {} and keeps p99 time to first token at {}", point.label, show(x, point.x), show(y, point.y)),
+            Some(point) => format!(
+                "{here}{point_label} {} refuses {} and keeps p99 time to first token at {}",
+                point.label,
+                show(x, point.x),
+                show(y, point.y)
+            ),
             None => {
                 let front = || points.iter().filter(|point| point.on_front);
                 let first = front().min_by(|a, b| a.x.total_cmp(&b.x))?;
                 let last = front().max_by(|a, b| a.x.total_cmp(&b.x))?;
-                format!("{here}from {} refused and {} p99 ({}) to {} and {} ({})", show(x, first.x), show(y, first.y), first.label, show(x, last.x), show(y, last.y), last.label)
+                format!(
+                    "{here}from {} refused and {} p99 ({}) to {} and {} ({})",
+                    show(x, first.x),
+                    show(y, first.y),
+                    first.label,
+                    show(x, last.x),
+                    show(y, last.y),
+                    last.label
+                )
             }
         };
         Some(pareto(&ParetoData {

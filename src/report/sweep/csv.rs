@@ -52,13 +52,15 @@ pub fn cells_csv(result: &SweepResult) -> Vec<u8> {
 pub fn replications_csv(result: &SweepResult) -> Vec<u8> {
     let grid = &result.description.grid;
     let mut bytes = Vec::new();
-    let mut head = paths(CsvRow::new(&mut bytes).text("cell"), grid).text("replication").text("end").text("error").text("warnings");
+    let mut head =
+        paths(CsvRow::new(&mut bytes).text("cell"), grid).text("replication").text("end").text("error").text("warnings");
     for measure in MEASURES {
         head = head.text(measure.name);
     }
     head.end();
     for record in &result.records {
-        let mut row = values(CsvRow::new(&mut bytes).int(record.cell as u64), grid, record.cell).int(u64::from(record.replication));
+        let mut row =
+            values(CsvRow::new(&mut bytes).int(record.cell as u64), grid, record.cell).int(u64::from(record.replication));
         row = row.text(&record.end).text(record.error.as_deref().unwrap_or("")).text(&record.warnings.join(" "));
         for place in 0..MEASURES.len() {
             row = row.float(record.values.get(place).and_then(|entry| entry.value()));

@@ -26,14 +26,17 @@ pub fn sweep_json(result: &SweepResult) -> Vec<u8> {
         description: &result.description,
         complete: result.is_complete(),
         confidence: LEVEL,
-        measures: MEASURES.iter().map(|m| {
-            let better = match m.better {
-                Better::Lower => json!("lower"),
-                Better::Higher => json!("higher"),
-                Better::Neutral => Value::Null,
-            };
-            json!({ "name": m.name, "label": m.label, "unit": m.unit.name(), "better": better })
-        }).collect(),
+        measures: MEASURES
+            .iter()
+            .map(|m| {
+                let better = match m.better {
+                    Better::Lower => json!("lower"),
+                    Better::Higher => json!("higher"),
+                    Better::Neutral => Value::Null,
+                };
+                json!({ "name": m.name, "label": m.label, "unit": m.unit.name(), "better": better })
+            })
+            .collect(),
         cells: result.cells.iter().map(|cell| one(result, cell)).collect(),
         ranking: result.ranking().iter().map(|cell| cell.cell).collect(),
     };
@@ -50,12 +53,17 @@ fn one(result: &SweepResult, cell: &Cell) -> Value {
         Status::Ok | Status::Incomplete => None,
     };
     let warnings: Map<String, Value> = cell.warnings.iter().map(|(code, n)| (code.clone(), json!(n))).collect();
-    let measures: Map<String, Value> = MEASURES.iter().zip(&cell.estimates).filter_map(|(measure, estimate)| {
-        let e = estimate.as_ref()?;
-        let (low, high) = (e.interval.map(|i| i.0), e.interval.map(|i| i.1));
-        let value = json!({ "mean": e.mean, "low": low, "high": high, "interval": e.method.name(), "replications": e.replications });
-        Some((measure.name.to_owned(), value))
-    }).collect();
+    let measures: Map<String, Value> = MEASURES
+        .iter()
+        .zip(&cell.estimates)
+        .filter_map(|(measure, estimate)| {
+            let e = estimate.as_ref()?;
+            let (low, high) = (e.interval.map(|i| i.0), e.interval.map(|i| i.1));
+            let value =
+                json!({ "mean": e.mean, "low": low, "high": high, "interval": e.method.name(), "replications": e.replications });
+            Some((measure.name.to_owned(), value))
+        })
+        .collect();
     let targets = cell.verdict().map(|verdict| match verdict {
         Verdict::Met => "met",
         Verdict::Likely => "mean_only",

@@ -40,7 +40,10 @@ fn told_targets(result: &SweepResult, ranking: &[&Cell], text: &mut String) {
         (0, _) => writeln!(text, "targets: {goal}: no cell meets them; the nearest ones:"),
         (n, sure) if n == sure => writeln!(text, "targets: {goal}: {n} cells meet them with their whole 95 % intervals"),
         (n, sure) => {
-            writeln!(text, "targets: {goal}: {n} cells meet them, {sure} with their whole 95 % intervals, the others by their means only")
+            writeln!(
+                text,
+                "targets: {goal}: {n} cells meet them, {sure} with their whole 95 % intervals, the others by their means only"
+            )
         }
     };
 }
@@ -77,12 +80,14 @@ fn columns(result: &SweepResult) -> Vec<&'static Measure> {
 fn rows(result: &SweepResult, cells: &[&Cell], text: &mut String) {
     let (grid, measures) = (&result.description.grid, columns(result));
     let mut table: Vec<Vec<String>> = Vec::new();
-    let head = ["cell".to_owned()].into_iter().chain(grid.axes.iter().map(short)).chain(measures.iter().map(|m| m.name.to_owned()));
+    let head =
+        ["cell".to_owned()].into_iter().chain(grid.axes.iter().map(short)).chain(measures.iter().map(|m| m.name.to_owned()));
     table.push(head.chain(["targets".to_owned()]).collect());
     for cell in cells {
         let places = grid.places(cell.cell);
         let values = grid.axes.iter().zip(places).map(|(axis, place)| axis.label(place));
-        let figures = measures.iter().map(|measure| cell.estimate(measure.name).map_or("-".to_owned(), |e| show_estimate(measure, e)));
+        let figures =
+            measures.iter().map(|measure| cell.estimate(measure.name).map_or("-".to_owned(), |e| show_estimate(measure, e)));
         let verdict = match cell.verdict() {
             Some(Verdict::Met) => "met",
             Some(Verdict::Likely) => "met by the mean",
@@ -102,7 +107,7 @@ fn rows(result: &SweepResult, cells: &[&Cell], text: &mut String) {
 fn why(result: &SweepResult, ranking: &[&Cell], text: &mut String) {
     let Some((best, rest)) = ranking.split_first() else { return };
     let d = &result.description;
-    let measure = Measure::find(&d.best).map_or(d.best.as_str(), name_of);
+    let measure = Measure::find(&d.best).map_or(d.best.as_str(), |measure| name_of(measure));
     let among = if d.targets.is_empty() { "of all cells" } else { "of the cells that meet the targets" };
     let _ = write!(text, "best {among} by {measure}: cell {} ({})", best.cell, d.grid.describe(best.cell));
     let alike: Vec<String> = rest
@@ -156,6 +161,9 @@ fn troubles(result: &SweepResult, text: &mut String) {
     }
     let saturated = result.cells.iter().filter(|cell| cell.warnings.iter().any(|(code, _)| code == "saturated")).count();
     if saturated > 0 {
-        let _ = writeln!(text, "{saturated} cells are saturated: their latencies grow with the length of the run (column `warnings`)");
+        let _ = writeln!(
+            text,
+            "{saturated} cells are saturated: their latencies grow with the length of the run (column `warnings`)"
+        );
     }
 }
