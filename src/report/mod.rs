@@ -13,6 +13,7 @@ mod marks;
 pub mod streams;
 mod summarise;
 mod summary;
+pub mod sweep;
 mod text;
 mod updates_csv;
 mod verdict;
