@@ -1,6 +1,7 @@
 //! shedcast: what a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod cluster;
 pub mod control;
 pub mod engine;

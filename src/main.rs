@@ -1,2 +1,5 @@
 //! The `shedcast` binary: parse, run, print, exit.
-fn main() {}
+
+fn main() -> shedcast::cli::ExitStatus {
+    shedcast::cli::main()
+}

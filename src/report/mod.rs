@@ -1,3 +1,34 @@
-//! What a run, a sweep or a plan looks like to a reader: charts.
+//! What a run looks like to a reader: pure functions from results to bytes.
+//!
+//! [`Summary`] holds every figure that is shown of a run, so that JSON, text and pages cannot differ. Rows of the time
+//! series and of requests are written while the run goes on ([`streams`]). [`Directory`] takes care that a reader never
+//! meets a file that is only half there.
 
 pub mod charts;
+mod directory;
+mod figures;
+mod json;
+mod marks;
+pub mod streams;
+mod summary;
+mod text;
+mod updates_csv;
+mod verdict;
+mod workers_csv;
+mod wrap;
+
+pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
+pub use figures::{
+    RunFigure, busy_data, latency_data, loads_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data,
+};
+pub use json::to_json;
+pub use streams::Streams;
+pub use summary::{
+    Conservation, FleetSummary, LatencySet, LatencySummary, Level, MeasuresSummary, Occupancy, PhaseSummary, SCHEMA, Summary,
+    TraceSummary, UpdateSummary, WarningEntry,
+};
+pub use text::summary_text;
+pub use updates_csv::threshold_updates_csv;
+pub use verdict::{admitting_setting, headline};
+pub use workers_csv::{ranks_csv, workers_csv};
+pub use wrap::wrap;

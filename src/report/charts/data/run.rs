@@ -257,6 +257,8 @@ pub enum Stage {
     NoOp,
     /// Not within the run.
     Never,
+    /// Nobody looked: nothing is drawn.
+    NotMeasured,
 }
 
 /// The stages of one post at one frontend.

@@ -1,0 +1,141 @@
+//! Arguments as typed: pure data, the one source of help, man page and completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// How many requests a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "shedcast", version, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// When to colour messages; `auto` follows NO_COLOR and the terminal
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    pub color: ColorChoice,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    answered, targets met
+  1    answered \"no\": a target missed, a check failed, or the run ended at a bound under [limits]
+  2    could not answer: usage, scenario, trace, input or output
+  130  interrupted";
+
+/// A command.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a scenario: what is refused, why, and how full the queues get
+    Run(RunArgs),
+    /// Validate scenarios and print them resolved: every default filled in, every preset expanded
+    Check(CheckArgs),
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `shedcast run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers), workers.csv, ranks.csv,
+threshold_updates.csv, requests.csv (when asked), overview.svg, charts/*.svg, and resolved.toml, which
+repeats the run exactly: shedcast run DIR/resolved.toml")]
+pub struct RunArgs {
+    /// Scenario file (TOML); `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Directory for the results [default: outputs/<name of the scenario>]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Override a field of the scenario, such as `fleet.workers=8`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// Override the seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How engines are simulated; the results are the same to the last byte
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
+    pub engine: EngineChoice,
+    /// Write requests.csv: one row per attempt
+    #[arg(long)]
+    pub requests_csv: bool,
+    /// Formats of the charts
+    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
+    pub charts: Vec<ChartFormat>,
+    /// Draw no charts
+    #[arg(long)]
+    pub no_charts: bool,
+    /// What to print on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: SummaryFormat,
+    /// Print no summary and no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Write into a directory that holds something else
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `shedcast check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Scenario files (TOML); `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Override a field of the scenarios, such as `fleet.workers=8`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// Print no resolved scenario
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// How engines are simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// Runs of steps in closed form
+    #[default]
+    Coalesced,
+    /// Step by step, the oracle of the other: far slower
+    Stepwise,
+}
+
+/// Format of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum ChartFormat {
+    /// Vector graphics
+    Svg,
+    /// Pixels, at twice the size
+    Png,
+}
+
+/// Format of the summary on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// One screen for people
+    #[default]
+    Table,
+    /// The content of summary.json
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,52 @@
+//! The command line: the only place that prints, reads the environment or asks the time.
+//!
+//! Arguments are taken in two steps: as typed ([`args`], pure data) and as resolved by each command, which asks terminal and
+//! environment once. One file per command.
+
+mod args;
+mod check;
+mod exit;
+mod failure;
+mod interrupt;
+mod progress;
+mod run;
+mod terminal;
+
+pub use args::{Cli, Command};
+pub use exit::ExitStatus;
+pub use failure::Failure;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use terminal::Terminal;
+
+/// Parses the arguments of the process, does what they ask, and says how it went. Tells failures on standard error.
+pub fn main() -> ExitStatus {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let terminal = Terminal::new(cli.color);
+    let done = match cli.command {
+        Command::Run(args) => run::run(&args, &terminal),
+        Command::Check(args) => check::check(&args, &terminal),
+    };
+    match done {
+        Ok(status) => status,
+        Err(failure) => {
+            terminal.tell_failure(&failure);
+            failure.status()
+        }
+    }
+}
+
+/// What clap has to say: help and version are answers, all else is a fault of the command line.
+fn usage(error: &clap::Error) -> ExitStatus {
+    // A closed pipe is no failure of ours.
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitStatus::Success,
+        _ => ExitStatus::CouldNotAnswer,
+    }
+}

@@ -1,0 +1,159 @@
+//! `shedcast run`: one run of a scenario, its files and its summary.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::args::{ChartFormat, EngineChoice, RunArgs, SummaryFormat};
+use super::interrupt::stop_on_interrupt;
+use super::progress::Progress;
+use super::terminal::Terminal;
+use super::{ExitStatus, Failure};
+use crate::cluster::Remote;
+use crate::experiment::{self, EngineKind, RunEnd, RunOptions, RunResult};
+use crate::report::streams::WORKERS_IN_TIMESERIES;
+use crate::report::{
+    Directory, LimitedFile, Streams, Summary, ranks_csv, run_figures, summary_text, threshold_updates_csv, to_json, workers_csv,
+};
+use crate::scenario::{Document, Faults, Scenario, SetOption};
+use crate::units::{SimTime, Span};
+
+/// Pixels per unit of a figure in PNG.
+const PNG_SCALE: f64 = 2.0;
+
+/// `--set` options, all faults at once.
+pub(super) fn set_options(texts: &[String]) -> Result<Vec<SetOption>, Failure> {
+    let mut faults = Faults::default();
+    let mut sets = Vec::new();
+    for text in texts {
+        match SetOption::parse("--set", text) {
+            Ok(set) => sets.push(set),
+            Err(more) => more.iter().for_each(|fault| faults.push(fault.clone())),
+        }
+    }
+    if faults.is_empty() { Ok(sets) } else { Err(faults.into()) }
+}
+
+/// The scenario with every option that changes it.
+fn load(args: &RunArgs) -> Result<Scenario, Failure> {
+    let mut sets = set_options(&args.sets)?;
+    if let Some(seed) = args.seed {
+        sets.push(SetOption::new("--seed", "seed", seed.to_string()));
+    }
+    if args.requests_csv {
+        sets.push(SetOption::new("--requests-csv", "output.requests", "true"));
+    }
+    Ok(Document::load(&args.file)?.with(&sets)?.decode()?.scenario)
+}
+
+/// Runs the scenario, writes its files and prints its summary.
+pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
+    let scenario = load(args)?;
+    let out = args.out.clone().unwrap_or_else(|| Path::new("outputs").join(&scenario.name));
+    let mut directory = Directory::open(&out, &scenario.name, args.force, scenario.limits.max_output_bytes)?;
+    let streams = open_streams(&scenario, &mut directory)?;
+    let remote = Arc::new(Remote::default());
+    stop_on_interrupt(&remote);
+    let progress = (terminal.interactive && !args.quiet).then(|| Progress::start(&scenario, &remote));
+    let ran = experiment::run(&scenario, options(args), streams, &remote);
+    drop(progress);
+    let (result, streams) = ran?;
+    if result.end == RunEnd::Interrupted {
+        return Err(Failure::Interrupted(interrupted(&scenario, &result, directory.path())));
+    }
+    streams.finish().map_err(|error| directory.stream_error(error.name, error.source))?;
+    let summary = Summary::of(&scenario, &result);
+    write(args, &scenario, &result, &summary, &mut directory)?;
+    directory.commit()?;
+    if !args.quiet {
+        let printed = match args.format {
+            SummaryFormat::Json => to_json(&summary),
+            SummaryFormat::Table => summary_text(&summary, Some(&results_line(args, &scenario, &out))).into_bytes(),
+        };
+        terminal.print(&printed)?;
+    }
+    Ok(if summary.complete { ExitStatus::Success } else { ExitStatus::AnsweredNo })
+}
+
+const fn options(args: &RunArgs) -> RunOptions {
+    let engine = match args.engine {
+        EngineChoice::Coalesced => EngineKind::Coalesced,
+        EngineChoice::Stepwise => EngineKind::Stepwise,
+    };
+    RunOptions { replication: 0, engine }
+}
+
+fn open_streams(scenario: &Scenario, directory: &mut Directory) -> Result<Streams<LimitedFile>, Failure> {
+    let mut streams = Streams::new(scenario).with_timeseries(directory.file("timeseries.csv")?);
+    if scenario.fleet.worker_count() <= WORKERS_IN_TIMESERIES {
+        streams = streams.with_worker_timeseries(directory.file("worker_timeseries.csv")?);
+    }
+    if scenario.output.requests {
+        streams = streams.with_requests(directory.file("requests.csv")?);
+    }
+    Ok(streams)
+}
+
+/// All files that are written when the run is over.
+fn write(
+    args: &RunArgs,
+    scenario: &Scenario,
+    result: &RunResult,
+    summary: &Summary,
+    directory: &mut Directory,
+) -> Result<(), Failure> {
+    directory.write("summary.json", &to_json(summary))?;
+    directory.write("resolved.toml", scenario.to_toml().as_bytes())?;
+    directory.write("workers.csv", &workers_csv(result))?;
+    directory.write("ranks.csv", &ranks_csv(scenario, result))?;
+    directory.write("threshold_updates.csv", &threshold_updates_csv(&result.updates))?;
+    if args.no_charts {
+        return Ok(());
+    }
+    for figure in run_figures(scenario, result, summary) {
+        if args.charts.contains(&ChartFormat::Svg) {
+            directory.write(&format!("{}.svg", figure.name), figure.figure.to_svg().as_bytes())?;
+        }
+        if args.charts.contains(&ChartFormat::Png) {
+            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: figure.name, message: e.to_string() };
+            directory.write(&format!("{}.png", figure.name), &figure.figure.to_png(PNG_SCALE).map_err(failed)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn results_line(args: &RunArgs, scenario: &Scenario, out: &Path) -> String {
+    let chart = match args.charts.first() {
+        _ if args.no_charts => String::new(),
+        Some(ChartFormat::Png) => ", overview.png".to_owned(),
+        _ => ", overview.svg".to_owned(),
+    };
+    let requests = if scenario.output.requests { ", requests.csv" } else { "" };
+    let resolved: PathBuf = out.join("resolved.toml");
+    format!(
+        "results in {}: summary.json, timeseries.csv{requests}{chart}; repeat with: shedcast run {}",
+        out.display(),
+        resolved.display()
+    )
+}
+
+/// What is missing after an interruption.
+fn interrupted(scenario: &Scenario, result: &RunResult, out: &Path) -> String {
+    let reached = crate::stats::text::duration(result.ended_at.as_nanos() as f64);
+    let of = match (scenario.horizon, scenario.requests) {
+        (Some(horizon), _) => format!(" of {}", horizon.since(SimTime::ZERO)),
+        (None, Some(requests)) => {
+            let (offered, all) = (result.whole.requests.offered, requests);
+            format!(", {} of {} requests", crate::stats::text::count(offered), crate::stats::text::count(all))
+        }
+        (None, None) => String::new(),
+    };
+    let shorter = Span::from_nanos(result.ended_at.as_nanos() / 2);
+    let hint = match scenario.horizon {
+        Some(_) if !shorter.is_zero() => "a shorter run: `--set horizon=...`, or `--set requests=...`",
+        _ => "a shorter run: `--set requests=...`",
+    };
+    format!(
+        "interrupted after {reached} simulated{of}: no results were written, and what was in {} before is untouched\n  hint: {hint}",
+        out.display()
+    )
+}

@@ -1,0 +1,60 @@
+//! Standard output and standard error: the one place that writes to them.
+
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+
+use super::Failure;
+use super::args::ColorChoice;
+
+const RED: &str = "\x1b[1;31m";
+const YELLOW: &str = "\x1b[1;33m";
+const PLAIN: &str = "\x1b[0m";
+
+/// What is known of the terminal, asked once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terminal {
+    /// Whether messages are coloured. Colour repeats what a word says.
+    color: bool,
+    /// Whether standard error is a terminal: only there progress is drawn.
+    pub(super) interactive: bool,
+}
+
+impl Terminal {
+    /// Colour by the flag, then by a non-empty `NO_COLOR`, then by the terminal.
+    pub(super) fn new(choice: ColorChoice) -> Self {
+        let interactive = io::stderr().is_terminal();
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => interactive && !unwanted,
+        };
+        Self { color, interactive }
+    }
+
+    /// Writes data to standard output. A reader that has seen enough and closed its pipe is no failure.
+    pub(super) fn print(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells why it failed, on standard error.
+    pub(super) fn tell_failure(&self, failure: &Failure) {
+        for part in failure.to_string().split("\n\n") {
+            self.tell("error", RED, part);
+        }
+    }
+
+    /// Tells something a reader should know, on standard error.
+    pub(super) fn warn(&self, text: &str) {
+        self.tell("warning", YELLOW, text);
+    }
+
+    fn tell(&self, kind: &str, color: &str, text: &str) {
+        let (on, off) = if self.color { (color, PLAIN) } else { ("", "") };
+        // Nobody is left to be told if standard error is gone.
+        let _ = writeln!(io::stderr().lock(), "{on}{kind}:{off} {text}");
+    }
+}

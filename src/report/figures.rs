@@ -1,0 +1,426 @@
+//! From a run to the data of its figures. Titles state what was found.
+
+use super::charts::data::*;
+use super::charts::{self, Figure};
+use super::marks::{changes, instant, thresholds_in_words, time_frame};
+use super::summary::{LatencySummary, Summary, UpdateSummary};
+use super::verdict::headline;
+use crate::cluster::observer::PostAnswer;
+use crate::control::{BusyThresholds, Check, Checks, RefusalReason};
+use crate::experiment::RunResult;
+use crate::experiment::result::{Point, UpdateResult};
+use crate::scenario::Scenario;
+use crate::stats::text::{count, duration, percent, significant};
+use crate::stats::{Quantiles, SeriesPoint};
+
+/// A figure of a run with the name of its file, without ending.
+#[derive(Clone, Debug)]
+pub struct RunFigure {
+    /// Name of the file below the results directory: `overview`, `charts/refusals`.
+    pub name: &'static str,
+    /// The figure.
+    pub figure: Figure,
+}
+
+/// All figures of a run that have something to show: the overview first.
+pub fn run_figures(scenario: &Scenario, result: &RunResult, summary: &Summary) -> Vec<RunFigure> {
+    let mut figures = vec![
+        RunFigure { name: "overview", figure: charts::overview(&overview_data(scenario, result, summary)) },
+        RunFigure { name: "charts/refusals", figure: charts::refusals(&refusals_data(scenario, result, summary)) },
+        RunFigure { name: "charts/occupancy", figure: charts::occupancy(&occupancy_data(scenario, result, summary)) },
+    ];
+    if let Some(data) = loads_data(scenario, result) {
+        figures.push(RunFigure { name: "charts/loads", figure: charts::loads(&data) });
+    }
+    if let Some(data) = busy_data(scenario, result) {
+        figures.push(RunFigure { name: "charts/busy", figure: charts::busy(&data) });
+    }
+    if !result.updates.is_empty() {
+        figures.push(RunFigure { name: "charts/updates", figure: charts::updates(&updates_data(scenario, result, summary)) });
+    }
+    figures.push(RunFigure { name: "charts/latency", figure: charts::latency(&latency_data(scenario, result, summary)) });
+    figures
+}
+
+/// What is drawn, of which run.
+fn subtitle(scenario: &Scenario, result: &RunResult) -> String {
+    let fleet = &scenario.fleet;
+    let workers = fleet.worker_count();
+    let plural = if workers == 1 { "" } else { "s" };
+    format!(
+        "{}, seed {}, {}, {workers} worker{plural}, {}",
+        scenario.name,
+        scenario.seed,
+        instant(result.ended_at.as_secs_f64()),
+        thresholds_in_words(&scenario.frontend.thresholds)
+    )
+}
+
+fn heading(scenario: &Scenario, result: &RunResult, title: String) -> Heading {
+    Heading { title: capitalised(&title), subtitle: subtitle(scenario, result), description: String::new() }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The run at a glance.
+pub fn overview_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> OverviewData {
+    OverviewData {
+        heading: heading(scenario, result, headline(summary)),
+        time: time_frame(scenario, result),
+        refusals: Some(refusals(result)),
+        occupancy: Some(occupancy(scenario, result)),
+        busy: Some(busy_count(result)),
+        loads: loads(scenario, result).unwrap_or_default(),
+    }
+}
+
+/// 529 rate by reason over time.
+pub fn refusals_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> RefusalsData {
+    let mut title = headline(summary);
+    if let Some(peak) = worst(result) {
+        let rate = refused(peak.value) as f64 / peak.value.attempts as f64;
+        title = format!("{title}; worst at {}: {}", instant(peak.start.as_secs_f64()), percent(rate));
+    }
+    RefusalsData { heading: heading(scenario, result, title), time: time_frame(scenario, result), refusals: refusals(result) }
+}
+
+fn refused(point: &Point) -> u64 {
+    point.refused.iter().sum()
+}
+
+/// The interval with the greatest share of refused attempts, the earliest of equal ones; `None` if nothing was refused.
+fn worst(result: &RunResult) -> Option<SeriesPoint<'_, Point>> {
+    let refusing = result.series.points().filter(|p| refused(p.value) > 0 && p.value.attempts > 0);
+    // Shares are compared as fractions of whole numbers.
+    let share = |p: &Point| (u128::from(refused(p)), u128::from(p.attempts));
+    refusing.reduce(|best, p| {
+        let ((a, b), (c, d)) = (share(p.value), share(best.value));
+        if a * d > c * b { p } else { best }
+    })
+}
+
+fn refusals(result: &RunResult) -> Refusals {
+    let points: Vec<_> = result.series.points().collect();
+    let reason = |(index, reason): (usize, &RefusalReason)| Reason {
+        name: reason.name().to_owned(),
+        shares: points.iter().map(|p| part(p.value.refused[index], p.value.attempts)).collect(),
+    };
+    let reasons = RefusalReason::ALL.iter().take(3).enumerate();
+    let used = reasons.filter(|(i, _)| points.iter().any(|p| p.value.refused[*i] > 0));
+    let mut reasons: Vec<Reason> = used.map(reason).collect();
+    if reasons.is_empty() {
+        reasons.push(reason((0, &RefusalReason::AllWorkersBusy)));
+    }
+    Refusals { bins: points.iter().map(|p| p.start.as_secs_f64()).collect(), reasons }
+}
+
+/// A share for a chart: NaN, a gap, of nothing.
+fn part(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { f64::NAN }
+}
+
+/// Engine slots and overflow queue against N and Q.
+pub fn occupancy_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> OccupancyData {
+    let occupancy_of = summary.total.occupancy.as_ref();
+    let full = occupancy_of.and_then(|o| o.full_share);
+    let title = match (full, occupancy_of.and_then(|o| o.engine_slots.max)) {
+        (Some(0.0), Some(most)) => format!("no worker was ever full; at most {} requests in engine slots", count(most)),
+        (Some(share), _) => format!("workers were full (N + Q) for {} of the time on average", percent(share)),
+        (None, Some(most)) => format!("no worker has a cap (N + Q); at most {} requests in the engines", count(most)),
+        (None, None) => "engine slots and overflow queue".to_owned(),
+    };
+    OccupancyData {
+        heading: heading(scenario, result, title),
+        time: time_frame(scenario, result),
+        occupancy: occupancy(scenario, result),
+    }
+}
+
+/// Peaks of each interval: worker by worker where the series has them, else the mean over the fleet.
+fn occupancy(scenario: &Scenario, result: &RunResult) -> Occupancy {
+    let points: Vec<_> = result.series.points().collect();
+    let by_worker = points.first().is_some_and(|p| !p.value.workers.is_empty());
+    let common = |of: fn(&crate::experiment::result::WorkerResult) -> Option<u32>| {
+        let first = result.workers.first().and_then(of);
+        first.filter(|_| result.workers.iter().all(|w| of(w) == first)).map(f64::from)
+    };
+    if !by_worker {
+        let workers = f64::from(scenario.fleet.worker_count());
+        let mean = |of: fn(&Point) -> u64| Band {
+            mean: points.iter().map(|p| [p.start.as_secs_f64(), of(p.value) as f64 / workers]).collect(),
+            ..Band::default()
+        };
+        return Occupancy::Fleet {
+            slots: mean(|p| p.slots[1]),
+            queue: mean(|p| p.waiting[1]),
+            slot_limit: common(|w| w.engine_request_limit),
+            queue_limit: common(|w| w.engine_request_limit.map(|_| w.request_queue_limit)),
+        };
+    }
+    let worker = |(index, of): (usize, &crate::experiment::result::WorkerResult)| {
+        let curve = |value: &dyn Fn(&crate::experiment::result::WorkerPoint) -> u32| {
+            points.iter().map(|p| [p.start.as_secs_f64(), f64::from(value(&p.value.workers[index]))]).collect()
+        };
+        WorkerOccupancy {
+            name: format!("worker {}", of.worker),
+            slots: curve(&|w| w.slots[1]),
+            queue: curve(&|w| w.waiting[1]),
+            slot_limit: of.engine_request_limit.map(f64::from),
+            queue_limit: of.engine_request_limit.map(|_| f64::from(of.request_queue_limit)),
+        }
+    };
+    Occupancy::Workers(result.workers.iter().enumerate().map(worker).collect())
+}
+
+/// Workers busy by the monitor, and under a lease alone.
+fn busy_count(result: &RunResult) -> BusyCount {
+    let curve = |value: &dyn Fn(&Point) -> f64| result.series.points().map(|p| [p.start.as_secs_f64(), value(p.value)]).collect();
+    let counted = |point: &Point, busy: bool| {
+        let is = |w: &&crate::experiment::result::WorkerPoint| !w.excluded.is_empty() && by_monitor(w.excluded) == busy;
+        point.workers.iter().filter(is).count() as f64
+    };
+    let by_worker = result.series.points().any(|p| !p.value.workers.is_empty());
+    let busy: Vec<Sample> = if by_worker { curve(&|p| counted(p, true)) } else { curve(&|p| f64::from(p.excluded[1])) };
+    let leased = if by_worker { curve(&|p| counted(p, false)) } else { Vec::new() };
+    BusyCount { busy, leased, discovered: curve(&|p| f64::from(p.present)) }
+}
+
+fn by_monitor(excluded: Checks) -> bool {
+    Check::OF_MONITOR.into_iter().any(|check| excluded.contains(check))
+}
+
+/// Rank loads against thresholds over time; `None` where no rank has blocks and none was observed.
+pub fn loads_data(scenario: &Scenario, result: &RunResult) -> Option<LoadsData> {
+    let loads = loads(scenario, result)?;
+    let line = result.series.points().last().map(|p| p.value.thresholds).unwrap_or_default();
+    let peak = result.ranks.iter().filter_map(|r| Some(r.kv_used_blocks.max()? as f64 / r.kv_total_blocks? as f64));
+    let title = match peak.reduce(f64::max).filter(|p| p.is_finite()) {
+        Some(peak) => format!(
+            "ranks used at most {} of their KV blocks; thresholds at the end: {}",
+            percent(peak),
+            thresholds_in_words(&line)
+        ),
+        None => format!("loads of ranks; thresholds at the end: {}", thresholds_in_words(&line)),
+    };
+    Some(LoadsData { heading: heading(scenario, result, title), time: time_frame(scenario, result), loads })
+}
+
+/// What a rank of the fleet reports.
+struct Reported {
+    name: String,
+    blocks: Option<u64>,
+    batched_tokens: Option<u64>,
+}
+
+fn reported(scenario: &Scenario) -> Vec<Reported> {
+    let mut ranks = Vec::new();
+    let mut id = 0;
+    for kind in &scenario.fleet.types {
+        let blocks = kind.advertised.kv_total_blocks.reported(kind.kv_total_blocks).filter(|b| *b > 0);
+        let batched_tokens = kind.advertised.max_num_batched_tokens.reported(kind.max_num_batched_tokens());
+        for _ in 0..kind.count() {
+            id += 1;
+            for rank in 0..kind.data_parallel_size {
+                let name = if kind.data_parallel_size == 1 { format!("worker {id}") } else { format!("worker {id} rank {rank}") };
+                ranks.push(Reported { name, blocks, batched_tokens });
+            }
+        }
+    }
+    ranks
+}
+
+/// The loads that the first frontend saw; the true ones where it saw none.
+fn loads(scenario: &Scenario, result: &RunResult) -> Option<Loads> {
+    let points: Vec<_> = result.series.points().filter(|p| !p.value.ranks.is_empty()).collect();
+    let ranks = reported(scenario);
+    let seen = points.iter().any(|p| p.value.ranks.iter().any(|r| r.observed_blocks.is_some()));
+    let has_blocks = ranks.iter().any(|r| r.blocks.is_some());
+    let curves = |value: &dyn Fn(&crate::experiment::result::RankPoint, &Reported) -> f64| {
+        let curve = |(index, rank): (usize, &Reported)| Curve {
+            name: rank.name.clone(),
+            points: points.iter().map(|p| [p.end.as_secs_f64(), value(&p.value.ranks[index], rank)]).collect(),
+        };
+        Spread::Each(ranks.iter().enumerate().map(curve).collect())
+    };
+    let decode = (has_blocks && !points.is_empty()).then(|| LoadPanel {
+        load: curves(&|point, rank| {
+            let used = if seen { point.observed_blocks } else { Some(point.kv_used_blocks) };
+            used.zip(rank.blocks).map_or(f64::NAN, |(used, total)| used as f64 / total as f64)
+        }),
+        thresholds: lines(scenario, result, "active_decode_blocks_threshold", |t| t.active_decode_blocks_threshold),
+    });
+    let prefills = points.iter().any(|p| p.value.ranks.iter().any(|r| r.observed_prefill_tokens.is_some_and(|n| n > 0)));
+    let prefill = prefills.then(|| {
+        let mut thresholds =
+            lines(scenario, result, "active_prefill_tokens_threshold", |t| t.active_prefill_tokens_threshold.map(|n| n as f64));
+        let tokens = ranks.first().and_then(|r| r.batched_tokens);
+        let same = ranks.iter().all(|r| r.batched_tokens == tokens);
+        if let Some(tokens) = tokens.filter(|_| same) {
+            let name = format!("active_prefill_tokens_threshold_frac, of {tokens}");
+            thresholds.extend(lines(scenario, result, &name, |t| {
+                t.active_prefill_tokens_threshold_frac.map(|f| (f * tokens as f64).trunc())
+            }));
+        }
+        LoadPanel { load: curves(&|point, _| point.observed_prefill_tokens.map_or(f64::NAN, |n| n as f64)), thresholds }
+    });
+    (decode.is_some() || prefill.is_some()).then_some(Loads { decode, prefill })
+}
+
+/// A threshold of the first frontend over time; no line where it was never set.
+fn lines(scenario: &Scenario, result: &RunResult, name: &str, of: impl Fn(&BusyThresholds) -> Option<f64>) -> Vec<Curve> {
+    let mut last = of(&scenario.frontend.thresholds);
+    let mut points: Vec<Sample> = vec![[0.0, last.unwrap_or(f64::NAN)]];
+    let posts = result.updates.iter().filter(|u| u.frontend == 0 && u.answer == PostAnswer::Changed);
+    for update in posts {
+        let UpdateResult { update: posted, at, .. } = update;
+        let carried = BusyThresholds {
+            active_decode_blocks_threshold: posted.active_decode_blocks_threshold,
+            active_prefill_tokens_threshold: posted.active_prefill_tokens_threshold,
+            active_prefill_tokens_threshold_frac: posted.active_prefill_tokens_threshold_frac,
+        };
+        if let Some(value) = of(&carried).filter(|v| last != Some(*v)) {
+            points.push([at.as_secs_f64(), value]);
+            last = Some(value);
+        }
+    }
+    last.map(|_| Curve { name: name.to_owned(), points }).into_iter().collect()
+}
+
+/// The busy set as a timeline per worker; `None` where the series does not tell workers apart.
+pub fn busy_data(scenario: &Scenario, result: &RunResult) -> Option<BusyData> {
+    let points: Vec<_> = result.series.points().filter(|p| !p.value.workers.is_empty()).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let row = |(index, worker): (usize, &crate::experiment::result::WorkerResult)| BusyRow {
+        name: format!("worker {}", worker.worker),
+        spans: points.iter().filter_map(|p| busy_span(p, index)).collect(),
+    };
+    let excluded: u64 = result.workers.iter().map(|w| w.excluded_samples.0).sum();
+    let samples: u64 = result.workers.iter().map(|w| w.excluded_samples.1).sum();
+    let title = if excluded == 0 {
+        "no worker was excluded at any sample".to_owned()
+    } else {
+        format!("a worker was excluded for {} of the time on average", percent(part(excluded, samples)))
+    };
+    Some(BusyData {
+        heading: heading(scenario, result, title),
+        time: time_frame(scenario, result),
+        workers: result.workers.iter().enumerate().map(row).collect(),
+    })
+}
+
+/// The part of an interval for which a worker was out, drawn from the start of the interval.
+fn busy_span(point: &SeriesPoint<'_, Point>, worker: usize) -> Option<BusySpan> {
+    let of = &point.value.workers[worker];
+    let [out, samples] = of.out;
+    if out == 0 {
+        return None;
+    }
+    let (decode, prefill) = (
+        of.excluded.contains(Check::Decode),
+        of.excluded.contains(Check::Prefill) || of.excluded.contains(Check::PrefillFraction),
+    );
+    let state = match (decode, prefill) {
+        _ if of.absent && of.excluded.is_empty() => BusyState::Absent,
+        (true, true) => BusyState::Mixed,
+        (true, false) => BusyState::Decode,
+        (false, true) => BusyState::Prefill,
+        (false, false) if of.excluded.contains(Check::Lease) => BusyState::Lease,
+        (false, false) => BusyState::Absent,
+    };
+    let (from, end) = (point.start.as_secs_f64(), point.end.as_secs_f64());
+    Some(BusySpan { from, to: from + (end - from) * f64::from(out) / f64::from(samples), state })
+}
+
+/// When each post was noticed, and when each worker switched.
+pub fn updates_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> UpdatesData {
+    let labels = changes(scenario, &result.updates);
+    let several = scenario.frontend.frontends > 1;
+    let posts = result.updates.iter().zip(labels).map(|(update, label)| {
+        let of = if several { format!(", frontend {}", update.frontend) } else { String::new() };
+        post(update, format!("post {} at {}{of}: {label}", update.post, instant(update.at.as_secs_f64())), result)
+    });
+    UpdatesData { heading: heading(scenario, result, updates_title(&summary.threshold_updates)), posts: posts.collect() }
+}
+
+/// How long the slowest update took, and how many never came into force.
+fn updates_title(updates: &[UpdateSummary]) -> String {
+    let slowest = updates.iter().filter_map(|u| u.all_lag_s).reduce(f64::max);
+    let never = updates.iter().filter(|u| u.outcome == "never").count();
+    let changed = updates.iter().filter(|u| u.answer == "changed").count();
+    let text = match slowest {
+        _ if changed == 0 => "no post changed a threshold".to_owned(),
+        Some(lag) => format!("new thresholds were in force at every worker within {}", duration(lag * 1e9)),
+        None => "no new threshold came into force at every worker".to_owned(),
+    };
+    match never {
+        0 => text,
+        _ if slowest.is_none() => text,
+        n => format!("{text}, but {n} of {changed} updates never were"),
+    }
+}
+
+fn post(update: &UpdateResult, label: String, result: &RunResult) -> PostStages {
+    let otherwise = match update.answer {
+        PostAnswer::Changed if update.superseded.is_some() => Stage::Superseded,
+        PostAnswer::Changed => Stage::Never,
+        _ => Stage::NoOp,
+    };
+    let stage = |at: Option<crate::units::SimTime>| at.map_or(otherwise, |at| Stage::After(at.since(update.at).as_secs_f64()));
+    let switched = |id: u32| update.workers.iter().find(|(worker, _)| *worker == id).map(|(_, at)| *at);
+    let workers = result.workers.iter().map(|w| (format!("worker {}", w.worker), stage(switched(w.worker))));
+    PostStages {
+        label,
+        noticed: stage(update.noticed),
+        workers: workers.collect(),
+        all: stage(update.all),
+        effect: Stage::NotMeasured,
+        decisions_before_noticed: update.decisions[0],
+        decisions_until_all: update.decisions[1],
+    }
+}
+
+/// Distributions of the latencies of completed requests.
+pub fn latency_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> LatencyData {
+    let latency = &summary.total.latency;
+    let title = match (latency.ttft_s.p50, latency.ttft_s.p99) {
+        (Some(p50), Some(p99)) => {
+            let times = if p50 > 0.0 { format!(", {} times the median", significant(p99 / p50, 2)) } else { String::new() };
+            format!("99 % of first tokens came within {}{times}", duration(p99 * 1e9))
+        }
+        _ => "no request completed".to_owned(),
+    };
+    let secs = |target: Option<crate::units::Span>| target.map(crate::units::Span::as_secs_f64);
+    let of = &result.total.latencies;
+    let curves = vec![
+        curve("time to first token", &of.ttft, &latency.ttft_s, secs(scenario.slo.ttft)),
+        curve("time per output token", &of.tpot, &latency.tpot_s, secs(scenario.slo.tpot)),
+        curve("end to end", &of.e2e, &latency.e2e_s, secs(scenario.slo.e2e)),
+    ];
+    let curves = curves.into_iter().filter(|c| !c.cumulative.is_empty()).collect();
+    LatencyData { heading: heading(scenario, result, title), curves, tail: Tail::AtOrBelow }
+}
+
+/// Shares at which a distribution is drawn: steps of half a percent, finer in the tail.
+fn shares() -> impl Iterator<Item = f64> {
+    let tail = [0.996, 0.997, 0.998, 0.999, 0.9999, 1.0];
+    (1..200).map(|i| f64::from(i) / 200.0).chain(tail)
+}
+
+fn curve(name: &str, recorded: &Quantiles, figures: &LatencySummary, objective: Option<f64>) -> LatencyCurve {
+    let mut sorted = recorded.clone();
+    sorted.sort();
+    let at = |share: f64| Some([sorted.quantile(share)? as f64 / 1e9, share]);
+    let mut cumulative: Vec<Sample> = shares().filter_map(at).filter(|sample| sample[0] > 0.0).collect();
+    // Of equal latencies the greatest share is the distribution's value.
+    cumulative.reverse();
+    cumulative.dedup_by_key(|sample| sample[0].to_bits());
+    cumulative.reverse();
+    let quantiles = [("p50", figures.p50), ("p90", figures.p90), ("p99", figures.p99)];
+    let quantiles = quantiles.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| *v > 0.0)?)));
+    LatencyCurve { name: name.to_owned(), cumulative, quantiles: quantiles.collect(), objective }
+}

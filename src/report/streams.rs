@@ -1,0 +1,305 @@
+//! What is written while a run goes on: a row per attempt, per interval, and per interval and rank.
+
+use std::io::{self, Write};
+
+use crate::cluster::observer::{AttemptOutcome, FleetSample};
+use crate::cluster::request::{Attempt, Request};
+use crate::control::{Check, Checks, Refusal, RefusalLayer, RefusalReason, status::UNAVAILABLE_STATUS};
+use crate::experiment::Sink;
+use crate::experiment::result::Point;
+use crate::scenario::Scenario;
+use crate::stats::CsvRow;
+use crate::units::{SimTime, Span};
+
+/// Columns of `requests.csv`: one row per attempt, in the order in which attempts end.
+pub const REQUESTS_HEADER: &str = "request,attempt,class,arrival_s,start_s,end_s,frontend,worker,rank,input_tokens,output_tokens,\
+outcome,status,reason,decisive,layer,ttft_s,tpot_s,e2e_s,queue_wait_s,migrations,request_e2e_s\n";
+
+/// Columns of `timeseries.csv`: one row per interval.
+pub const TIMESERIES_HEADER: &str = "start_s,end_s,offered,attempts,completed,good,refused,all_workers_busy,worker_at_capacity,\
+pinned_worker_busy,unavailable,other,rate_529,unfinished,workers,excluded_workers,active_decode_blocks_threshold,\
+active_prefill_tokens_threshold,active_prefill_tokens_threshold_frac,engine_slots,engine_slots_max,queue,queue_max,queue_gauge,\
+running,engine_waiting\n";
+
+/// Columns of `worker_timeseries.csv`: one row per rank at the end of each interval.
+pub const WORKER_TIMESERIES_HEADER: &str = "end_s,worker,rank,present,down,excluded_by,engine_slots,queue,queue_gauge,kv_used_blocks,\
+running,waiting,preemptions,observed_blocks,observed_prefill_tokens\n";
+
+/// Fleets up to this size get `worker_timeseries.csv`.
+pub const WORKERS_IN_TIMESERIES: u32 = 64;
+
+/// Bytes gathered before they are written.
+const CHUNK: usize = 1 << 16;
+/// Status of an answer that broke off, as clients take it.
+const BROKEN_STATUS: u16 = 500;
+/// Status of an answer in full.
+const OK_STATUS: u16 = 200;
+
+/// One CSV file on its way. After an error nothing more is written; the error is told at the end.
+#[derive(Debug)]
+struct Stream<W> {
+    name: &'static str,
+    out: W,
+    buffer: Vec<u8>,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Stream<W> {
+    fn new(name: &'static str, header: &str, out: W) -> Self {
+        let mut buffer = Vec::with_capacity(CHUNK + 4096);
+        buffer.extend_from_slice(header.as_bytes());
+        Self { name, out, buffer, error: None }
+    }
+
+    #[inline]
+    fn row(&mut self) -> CsvRow<'_> {
+        if self.buffer.len() >= CHUNK {
+            self.write_out();
+        }
+        CsvRow::new(&mut self.buffer)
+    }
+
+    #[cold]
+    fn write_out(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+
+    fn finish(&mut self) -> Result<(), StreamError> {
+        self.write_out();
+        let flushed = self.out.flush();
+        match self.error.take().or(flushed.err()) {
+            Some(source) => Err(StreamError { name: self.name, source }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A streamed file that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {source}")]
+pub struct StreamError {
+    /// Name of the file.
+    pub name: &'static str,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// The sink of a run whose rows go to files, or to any other writers.
+#[derive(Debug)]
+pub struct Streams<W> {
+    requests: Option<Stream<W>>,
+    timeseries: Option<Stream<W>>,
+    workers: Option<Stream<W>>,
+    /// Names of the classes that the scenario names, by index.
+    classes: Vec<String>,
+    /// Names of sets of checks, by their bits.
+    check_sets: [String; 16],
+    /// Ranks of each worker.
+    ranks: Vec<u32>,
+}
+
+impl<W: Write> Streams<W> {
+    /// No file at all, for `scenario`.
+    pub fn new(scenario: &Scenario) -> Self {
+        let types = scenario.fleet.types.iter();
+        Self {
+            requests: None,
+            timeseries: None,
+            workers: None,
+            classes: class_names(scenario),
+            check_sets: std::array::from_fn(|bits| name_of(Check::ALL.into_iter().filter(|&c| bits >> c as usize & 1 == 1))),
+            ranks: types.flat_map(|t| std::iter::repeat_n(t.data_parallel_size, t.count() as usize)).collect(),
+        }
+    }
+
+    /// Writes `requests.csv` to `out`.
+    #[must_use]
+    pub fn with_requests(mut self, out: W) -> Self {
+        self.requests = Some(Stream::new("requests.csv", REQUESTS_HEADER, out));
+        self
+    }
+
+    /// Writes `timeseries.csv` to `out`.
+    #[must_use]
+    pub fn with_timeseries(mut self, out: W) -> Self {
+        self.timeseries = Some(Stream::new("timeseries.csv", TIMESERIES_HEADER, out));
+        self
+    }
+
+    /// Writes `worker_timeseries.csv` to `out`.
+    #[must_use]
+    pub fn with_worker_timeseries(mut self, out: W) -> Self {
+        self.workers = Some(Stream::new("worker_timeseries.csv", WORKER_TIMESERIES_HEADER, out));
+        self
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first file that could not be written, now or before.
+    pub fn finish(mut self) -> Result<(), StreamError> {
+        let streams = [&mut self.requests, &mut self.timeseries, &mut self.workers];
+        streams.into_iter().flatten().try_for_each(Stream::finish)
+    }
+}
+
+/// The names of the classes in the order in which the workload numbers them.
+fn class_names(scenario: &Scenario) -> Vec<String> {
+    let workload = &scenario.workload;
+    let streams = workload.streams.iter().map(|s| &s.class);
+    // A trace with a column of classes names further ones as it is read, before those of listed requests.
+    let listed = workload.requests.iter().map(|r| &r.class);
+    let known = workload.trace.as_ref().is_none_or(|t| t.options.class_column.is_none());
+    let mut names: Vec<String> = Vec::new();
+    for name in streams.chain(workload.trace.iter().map(|t| &t.class)).chain(listed.filter(|_| known)) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn name_of(checks: impl Iterator<Item = Check>) -> String {
+    checks.map(Check::name).collect::<Vec<_>>().join("+")
+}
+
+fn bits(checks: Checks) -> usize {
+    Check::ALL.into_iter().filter(|&c| checks.contains(c)).fold(0, |bits, c| bits | 1 << c as usize)
+}
+
+const fn layer(refusal: &Refusal) -> &'static str {
+    match refusal.layer {
+        RefusalLayer::Pool => "pool",
+        RefusalLayer::Pinned(_) => "pinned",
+        RefusalLayer::Untried => "untried",
+        RefusalLayer::WorkerGate(_) => "worker_gate",
+    }
+}
+
+const fn outcome_name(outcome: &AttemptOutcome) -> &'static str {
+    match outcome {
+        AttemptOutcome::Completed => "completed",
+        AttemptOutcome::Refused { .. } => "refused",
+        AttemptOutcome::Unavailable { .. } => "unavailable",
+        AttemptOutcome::Failed => "failed",
+        AttemptOutcome::Cancelled => "cancelled",
+        AttemptOutcome::Unservable => "unservable",
+    }
+}
+
+/// The status the client saw; none if it left, or if the request was sorted out before routing.
+fn status(outcome: &AttemptOutcome) -> Option<u64> {
+    match outcome {
+        AttemptOutcome::Completed => Some(OK_STATUS.into()),
+        AttemptOutcome::Refused { status, .. } => Some((*status).into()),
+        AttemptOutcome::Unavailable { .. } => Some(UNAVAILABLE_STATUS.into()),
+        AttemptOutcome::Failed => Some(BROKEN_STATUS.into()),
+        AttemptOutcome::Cancelled | AttemptOutcome::Unservable => None,
+    }
+}
+
+/// Mean time per output token after the first; nothing for an answer of one token.
+fn time_per_output_token(now: SimTime, attempt: &Attempt) -> Option<Span> {
+    let tokens = u64::from(attempt.produced) + u64::from(attempt.output_tokens);
+    let first = attempt.first_token.filter(|_| tokens > 1)?;
+    Some(Span::from_nanos(now.since(first).as_nanos() / (tokens - 1)))
+}
+
+impl<W: Write> Sink for Streams<W> {
+    fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
+        let Some(stream) = &mut self.requests else { return };
+        let refusal = match outcome {
+            AttemptOutcome::Refused { refusal, .. } | AttemptOutcome::Unavailable { refusal } => Some(refusal),
+            _ => None,
+        };
+        let decisive = match refusal {
+            Some(refusal) if refusal.reason == RefusalReason::WorkerAtCapacity => "worker_gate",
+            Some(refusal) if refusal.is_joint() => "joint",
+            Some(refusal) => self.check_sets[bits(refusal.freed_by)].as_str(),
+            None => "",
+        };
+        let completed = *outcome == AttemptOutcome::Completed;
+        let row = stream.row().int(attempt.id).int(attempt.number.into());
+        let row = match self.classes.get(usize::from(attempt.class)) {
+            Some(name) => row.text(name),
+            None => row.int(attempt.class.into()),
+        };
+        row.time(request.arrival)
+            .time(attempt.start)
+            .time(now)
+            .int(attempt.frontend.into())
+            .opt_int(attempt.worker.map(u64::from))
+            .opt_int(attempt.rank.map(u64::from))
+            .int(request.input_tokens.into())
+            .int(request.output_tokens.into())
+            .text(outcome_name(outcome))
+            .opt_int(status(outcome))
+            .text(refusal.map_or("", |r| r.reason.name()))
+            .text(decisive)
+            .text(refusal.map_or("", layer))
+            .opt_span(attempt.first_token.map(|at| at.since(attempt.start)))
+            .opt_span(time_per_output_token(now, attempt).filter(|_| completed))
+            .opt_span(completed.then(|| now.since(attempt.start)))
+            .opt_span(attempt.slot.map(|at| at.since(attempt.start)))
+            .int(attempt.tried.len() as u64)
+            .opt_span(completed.then(|| now.since(request.arrival)))
+            .end();
+    }
+
+    fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample) {
+        if let Some(stream) = &mut self.timeseries {
+            interval_row(stream.row(), start, now, point);
+        }
+        let Some(stream) = &mut self.workers else { return };
+        let mut ranks = fleet.ranks.iter();
+        for ((worker, id), count) in fleet.workers.iter().zip(1u64..).zip(&self.ranks) {
+            for rank in 0..*count {
+                let Some(of_rank) = ranks.next() else { return };
+                stream
+                    .row()
+                    .time(now)
+                    .int(id)
+                    .int(rank.into())
+                    .flag(worker.present)
+                    .flag(worker.down)
+                    .text(&self.check_sets[bits(worker.excluded)])
+                    .int(worker.gate.in_engine.into())
+                    .int(worker.gate.waiting.into())
+                    .int(worker.gate.gauge.into())
+                    .int(of_rank.kv_used_blocks)
+                    .int(of_rank.running.into())
+                    .int(of_rank.waiting.into())
+                    .int(of_rank.preemptions)
+                    .opt_int(of_rank.observed_blocks)
+                    .opt_int(of_rank.observed_prefill_tokens)
+                    .end();
+            }
+        }
+    }
+}
+
+fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point) {
+    let refused: u64 = point.refused.iter().sum();
+    let row = row.time(start).time(now).int(point.offered).int(point.attempts).int(point.completed).int(point.good).int(refused);
+    let row = point.refused.iter().fold(row, |row, n| row.int(*n));
+    row.int(point.unavailable)
+        .int(point.other)
+        .float((point.attempts > 0).then(|| refused as f64 / point.attempts as f64))
+        .int(point.unfinished)
+        .int(point.present.into())
+        .int(point.excluded[0].into())
+        .float(point.thresholds.active_decode_blocks_threshold)
+        .opt_int(point.thresholds.active_prefill_tokens_threshold)
+        .float(point.thresholds.active_prefill_tokens_threshold_frac)
+        .int(point.slots[0])
+        .int(point.slots[1])
+        .int(point.waiting[0])
+        .int(point.waiting[1])
+        .int(point.gauge)
+        .int(point.running)
+        .int(point.engine_waiting)
+        .end();
+}
