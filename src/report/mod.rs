@@ -9,6 +9,7 @@ mod directory;
 mod figures;
 mod json;
 mod marks;
+mod story;
 pub mod streams;
 mod summary;
 mod text;
@@ -22,6 +23,7 @@ pub use figures::{
     RunFigure, busy_data, latency_data, loads_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data,
 };
 pub use json::to_json;
+pub use story::story_text;
 pub use streams::Streams;
 pub use summary::{
     Conservation, FleetSummary, LatencySet, LatencySummary, Level, MeasuresSummary, Occupancy, PhaseSummary, SCHEMA, Summary,
