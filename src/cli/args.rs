@@ -47,9 +47,10 @@ pub enum ColorChoice {
 /// `shedcast run`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers), workers.csv, ranks.csv,
-threshold_updates.csv, requests.csv (when asked), overview.svg, charts/*.svg, and resolved.toml, which
-repeats the run exactly: shedcast run DIR/resolved.toml")]
+Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
+workers.csv, ranks.csv, threshold_updates.csv, requests.csv (when asked),
+overview.svg, charts/*.svg, and resolved.toml, which repeats the run exactly:
+shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
     /// Scenario file (TOML); `-` reads standard input
     #[arg(value_name = "FILE")]

@@ -40,10 +40,12 @@ impl Terminal {
         }
     }
 
-    /// Tells why it failed, on standard error.
+    /// Tells why it failed, on standard error: every fault of a scenario by itself.
     pub(super) fn tell_failure(&self, failure: &Failure) {
-        for part in failure.to_string().split("\n\n") {
-            self.tell("error", RED, part);
+        let Failure::Scenario(faults) = failure else { return self.tell("error", RED, &failure.to_string()) };
+        faults.iter().for_each(|fault| self.tell("error", RED, &fault.to_string()));
+        if faults.left_out() > 0 {
+            self.tell("error", RED, &format!("... and {} more", faults.left_out()));
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Every file that a run may leave in its directory, the summary last: its presence says that the others are complete.
-pub const RESULT_FILES: [&str; 23] = [
+pub const RESULT_FILES: [&str; 22] = [
     "resolved.toml",
     "timeseries.csv",
     "worker_timeseries.csv",
@@ -27,7 +27,6 @@ pub const RESULT_FILES: [&str; 23] = [
     "charts/updates.png",
     "charts/latency.svg",
     "charts/latency.png",
-    "report.html",
     SUMMARY,
 ];
 

@@ -6,11 +6,13 @@
 
 pub mod charts;
 mod directory;
+mod figure_loads;
 mod figures;
 mod json;
 mod marks;
 mod story;
 pub mod streams;
+mod summarise;
 mod summary;
 mod text;
 mod updates_csv;
@@ -19,16 +21,12 @@ mod workers_csv;
 mod wrap;
 
 pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
-pub use figures::{
-    RunFigure, busy_data, latency_data, loads_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data,
-};
+pub use figure_loads::loads_data;
+pub use figures::{RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data};
 pub use json::to_json;
 pub use story::story_text;
 pub use streams::Streams;
-pub use summary::{
-    Conservation, FleetSummary, LatencySet, LatencySummary, Level, MeasuresSummary, Occupancy, PhaseSummary, SCHEMA, Summary,
-    TraceSummary, UpdateSummary, WarningEntry,
-};
+pub use summary::*;
 pub use text::summary_text;
 pub use updates_csv::threshold_updates_csv;
 pub use verdict::{admitting_setting, headline};

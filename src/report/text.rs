@@ -71,8 +71,9 @@ fn sum(outcomes: &[(&'static str, u64)]) -> String {
 fn conservation(summary: &Summary) -> String {
     let whole = &summary.conservation;
     let verdict = if whole.holds { "" } else { " -- BUG: the outcomes do not add up" };
-    let requests = format!("{} offered = {}", count(whole.requests.offered), sum(&whole.requests.outcomes()));
-    let attempts = format!("{} started = {}{verdict}", count(whole.attempts.started), sum(&whole.attempts.outcomes()));
+    let whole_run = if summary.measured_from_s > 0.0 { " in the whole run" } else { "" };
+    let requests = format!("{} offered{whole_run} = {}", count(whole.requests.offered), sum(&whole.requests.outcomes()));
+    let attempts = format!("{} started{whole_run} = {}{verdict}", count(whole.attempts.started), sum(&whole.attempts.outcomes()));
     let mut text = block("requests", &requests);
     text.push_str(&block("attempts", &attempts));
     text
@@ -99,7 +100,7 @@ fn refusals(summary: &Summary) -> String {
     text.push_str(&block("", &format!("by decisive check: {}", listed(&total.refused_by_decisive_check))));
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        let say = format!("most would have been routed without {setting} ({} of refusals)", share(n));
+        let say = format!("{} of them would have been admitted without {setting}", share(n));
         text.push_str(&block("", &say));
     }
     text
@@ -178,7 +179,8 @@ fn latencies(summary: &Summary) -> String {
     let rule = if summary.quantile_method == "rounded_rank" { ", rounded rank" } else { "" };
     let mut text = String::from("\n");
     text.push_str(&heading(&format!("completed requests{rule}"), &["mean", "p50", "p90", "p99", "max"]));
-    for (name, latency) in set.named() {
+    let waits = |name: &str| summary.fleet.gated_workers > 0 || name != "wait for a slot";
+    for (name, latency) in set.named().into_iter().filter(|(name, _)| waits(name)) {
         text.push_str(&latency_row(&format!("  {name}"), latency));
     }
     text
@@ -260,8 +262,8 @@ fn lag(update: &UpdateSummary) -> String {
             None => "never noticed: no load event came after it".to_owned(),
         };
     };
-    let before = count(update.decisions_before_noticed);
-    let noticed = format!("noticed {} ({before} decisions meanwhile)", after(noticed));
+    let before = decisions(update.decisions_before_noticed);
+    let noticed = format!("noticed {} ({before} meanwhile)", after(noticed));
     let end = match (update.all_lag_s, update.superseded_lag_s) {
         (Some(lag), _) => format!("in force at all workers {} ({} more)", after(lag), count(update.decisions_until_all)),
         (None, Some(lag)) => {
@@ -273,6 +275,10 @@ fn lag(update: &UpdateSummary) -> String {
         }
     };
     format!("{noticed}, {end}")
+}
+
+fn decisions(n: u64) -> String {
+    if n == 1 { "1 decision".to_owned() } else { format!("{} decisions", count(n)) }
 }
 
 fn trace(summary: &Summary) -> String {

@@ -1,6 +1,6 @@
 //! `threshold_updates.csv`: how each post came into force, one row per post, frontend and stage.
 
-use super::summary::{answer_name, update_outcome};
+use super::summarise::{answer_name, update_outcome};
 use crate::experiment::result::UpdateResult;
 use crate::stats::CsvRow;
 use crate::units::SimTime;

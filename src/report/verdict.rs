@@ -14,7 +14,7 @@ pub fn headline(summary: &Summary) -> String {
     } else {
         let rate = attempts.refused as f64 / attempts.started as f64;
         let status = summary.overload_status_code;
-        format!("{} of attempts refused ({status}), {}", percent(rate), why(summary))
+        format!("{} of attempts refused ({status}): {}", percent(rate), why(summary))
     };
     if attempts.unavailable > 0 {
         let rate = attempts.unavailable as f64 / attempts.started as f64;
@@ -23,42 +23,45 @@ pub fn headline(summary: &Summary) -> String {
     text
 }
 
-/// The greatest reason and, for exclusions, the check that decided most.
+/// The reasons with their shares, the greatest first, and the check that decided most exclusions.
 fn why(summary: &Summary) -> String {
     let refused = summary.total.attempts.refused;
-    let Some(reason) = greatest(&summary.total.refused_by_reason) else { return "for no known reason".to_owned() };
-    let what = match reason.name.as_str() {
-        "all_workers_busy" => "because every worker was excluded",
-        "worker_at_capacity" => "by workers at capacity (N + Q)",
-        _ => "because the worker asked for was excluded",
-    };
-    let part = part_of(reason.attempts, refused);
-    let by = greatest(&summary.total.refused_by_decisive_check).filter(|_| reason.name != "worker_at_capacity");
-    match by.and_then(|check| Some((in_words(&check.name)?, check.attempts))) {
-        Some((check, n)) => format!("{part} {what}; {check} decided {}", part_of(n, refused)),
-        None => format!("{part} {what}"),
-    }
+    let mut reasons: Vec<&Named> = summary.total.refused_by_reason.iter().filter(|n| n.attempts > 0).collect();
+    reasons.sort_by_key(|n| std::cmp::Reverse(n.attempts));
+    let alone = reasons.len() == 1;
+    let parts = reasons.iter().map(|reason| {
+        let share = if alone { String::new() } else { format!("{} ", percent(reason.attempts as f64 / refused as f64)) };
+        match reason.name.as_str() {
+            "all_workers_busy" => format!("{share}because every worker was excluded{}", decided(summary, reason.attempts)),
+            "worker_at_capacity" => format!("{share}by workers at capacity (N + Q)"),
+            _ => format!("{share}because the worker asked for was excluded"),
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A check as a reader calls it; `None` for what is decided by no check alone.
-fn in_words(check: &str) -> Option<&'static str> {
+/// In brackets, what decided most of `exclusions` refusals.
+fn decided(summary: &Summary, exclusions: u64) -> String {
+    let of_exclusions = summary.total.refused_by_decisive_check.iter().filter(|n| n.name != "worker_gate");
+    let Some(check) = greatest(of_exclusions) else { return String::new() };
+    let mostly = if check.attempts < exclusions { "mostly " } else { "" };
+    format!(" ({mostly}{})", in_words(&check.name))
+}
+
+/// A decisive check as a reader calls it.
+fn in_words(check: &str) -> &'static str {
     match check {
-        "decode" => Some("the decode threshold"),
-        "prefill" => Some("the prefill threshold"),
-        "prefill_fraction" => Some("the prefill fraction"),
-        "lease" => Some("a lease"),
-        "joint" => Some("no check alone"),
-        _ => None,
+        "decode" => "by the decode threshold",
+        "prefill" => "by the prefill threshold",
+        "prefill_fraction" => "by the prefill fraction",
+        "lease" => "by leases",
+        _ => "by several checks at once",
     }
-}
-
-fn part_of(part: u64, whole: u64) -> String {
-    if part == whole { "all of them".to_owned() } else { format!("{} of them", percent(part as f64 / whole as f64)) }
 }
 
 /// The entry with most attempts, the first of equal ones; `None` if all are 0.
-fn greatest(named: &[Named]) -> Option<&Named> {
-    named.iter().filter(|n| n.attempts > 0).reduce(|best, n| if n.attempts > best.attempts { n } else { best })
+fn greatest<'a>(named: impl Iterator<Item = &'a Named>) -> Option<&'a Named> {
+    named.filter(|n| n.attempts > 0).reduce(|best, n| if n.attempts > best.attempts { n } else { best })
 }
 
 /// The setting behind a decisive check, as it is called in scenario files; `None` where no single one would have admitted the

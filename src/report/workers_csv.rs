@@ -1,6 +1,6 @@
 //! `workers.csv` and `ranks.csv`: one row per worker, one per rank, over what the statistics cover.
 
-use super::summary::rank_rule;
+use super::summarise::rank_rule;
 use crate::experiment::RunResult;
 use crate::scenario::Scenario;
 use crate::stats::{CsvRow, Quantiles, RankRule, Window};

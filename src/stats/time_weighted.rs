@@ -33,7 +33,21 @@ pub struct TimeWeighted {
     since: SimTime,
     /// `u64::MAX` without a limit.
     limit: u64,
-    window: Window,
+    /// Nanoseconds per value, see `cell_of`; as long as the greatest value asks for. Values below [`EXACT_VALUES`] have
+    /// cells of their own, from which all else can be told: recording one costs an addition.
+    cells: Vec<u64>,
+    /// What the cells of greater values do not tell.
+    beyond: Beyond,
+}
+
+/// Exact figures of the values from [`EXACT_VALUES`] on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Beyond {
+    integral: u128,
+    at_limit: u64,
+    greatest: u64,
+    /// Meaningless while `greatest` is 0.
+    least: u64,
 }
 
 /// What a step function did over a stretch of time, or over several of them merged.
@@ -44,7 +58,7 @@ pub struct Window {
     integral: u128,
     at_limit: u64,
     limited: bool,
-    /// Nanoseconds per value, see `cell_of`; as long as the greatest value asks for.
+    /// Nanoseconds per value, see `cell_of`.
     cells: Vec<u64>,
     /// The greatest value held for some time.
     greatest: u64,
@@ -55,15 +69,14 @@ pub struct Window {
 impl TimeWeighted {
     /// A quantity that has `value` from `start` on.
     pub const fn new(start: SimTime, value: u64) -> Self {
-        let window = Window { length: 0, integral: 0, at_limit: 0, limited: false, cells: Vec::new(), greatest: 0, least: 0 };
-        Self { value, since: start, limit: u64::MAX, window }
+        let beyond = Beyond { integral: 0, at_limit: 0, greatest: 0, least: 0 };
+        Self { value, since: start, limit: u64::MAX, cells: Vec::new(), beyond }
     }
 
     /// Also takes the time during which the value is at or above `limit`, exactly.
     #[must_use]
     pub const fn with_limit(mut self, limit: u64) -> Self {
         self.limit = limit;
-        self.window.limited = true;
         self
     }
 
@@ -77,50 +90,72 @@ impl TimeWeighted {
     }
 
     /// The current value.
+    #[inline]
     pub const fn value(&self) -> u64 {
         self.value
     }
 
     /// What happened from the start, or the last cut, to `now`.
     pub fn window_at(&self, now: SimTime) -> Window {
-        let mut copy = self.clone();
-        copy.advance(now);
-        copy.window
+        self.clone().cut(now)
     }
 
     /// Ends the window at `now` and returns it; a new one begins there with the value as it is. For a warm-up cut the
     /// returned window is dropped, for a phase it is kept.
     pub fn cut(&mut self, now: SimTime) -> Window {
         self.advance(now);
-        let next = Window { limited: self.window.limited, ..Window::default() };
-        std::mem::replace(&mut self.window, next)
+        Window::of(std::mem::take(&mut self.cells), std::mem::take(&mut self.beyond), self.limit)
     }
 
     #[inline]
     fn advance(&mut self, now: SimTime) {
         let held = now.since(self.since).as_nanos();
-        if held > 0 {
-            self.since = now;
-            self.window.add(self.value, held, self.limit);
+        self.since = now;
+        match self.cells.get_mut(self.value as usize) {
+            Some(cell) if self.value < EXACT_VALUES => *cell += held,
+            _ if held > 0 => self.add_rare(held),
+            _ => {}
         }
     }
-}
 
-impl Window {
-    #[inline]
-    fn add(&mut self, value: u64, held: u64, limit: u64) {
-        self.least = if self.length == 0 { value } else { self.least.min(value) };
-        self.greatest = self.greatest.max(value);
-        self.length += held;
-        self.integral += u128::from(value) * u128::from(held);
-        if value >= limit {
-            self.at_limit += held;
-        }
+    /// A value that was not held before, or that is not its own cell.
+    #[cold]
+    fn add_rare(&mut self, held: u64) {
+        let value = self.value;
         let cell = cell_of(value);
         if cell >= self.cells.len() {
             self.cells.resize(cell + 1, 0);
         }
         self.cells[cell] += held;
+        if value >= EXACT_VALUES {
+            let beyond = &mut self.beyond;
+            beyond.integral += u128::from(value) * u128::from(held);
+            beyond.at_limit += if value >= self.limit { held } else { 0 };
+            beyond.least = if beyond.greatest == 0 { value } else { beyond.least.min(value) };
+            beyond.greatest = beyond.greatest.max(value);
+        }
+    }
+}
+
+impl Window {
+    /// The window whose time per value is `cells`.
+    fn of(mut cells: Vec<u64>, beyond: Beyond, limit: u64) -> Self {
+        while cells.last() == Some(&0) {
+            cells.pop();
+        }
+        let exact = &cells[..cells.len().min(EXACT_VALUES as usize)];
+        let held = || exact.iter().zip(0u64..).filter(|(time, _)| **time > 0);
+        let greatest = if beyond.greatest > 0 { Some(beyond.greatest) } else { held().last().map(|(_, v)| v) };
+        let least = held().next().map(|(_, v)| v).unwrap_or(beyond.least);
+        Self {
+            length: cells.iter().sum(),
+            integral: held().map(|(&time, v)| u128::from(v) * u128::from(time)).sum::<u128>() + beyond.integral,
+            at_limit: held().filter(|(_, v)| *v >= limit).map(|(time, _)| time).sum::<u64>() + beyond.at_limit,
+            limited: limit != u64::MAX,
+            greatest: greatest.unwrap_or(0),
+            least,
+            cells,
+        }
     }
 
     /// Joins another window to this one: a further phase of the same quantity, or the same phase of another one

@@ -1,4 +1,12 @@
 //! Integration tests, one crate: they see what a user of the library sees.
 
+mod aisimulate;
 mod architecture;
+mod cases;
+mod cli;
 mod conformance;
+mod fidelity;
+mod harness;
+mod report;
+mod theory;
+mod traces;

@@ -102,7 +102,7 @@ mod tests {
     fn a_mocker_pass_has_the_published_times() {
         let nanos = |work| StepTiming::Mocker.duration(work, 16_384 * 64).0 / 1_000_000_000;
         let prefill = StepWork { prefill: 1024, ..StepWork::default() };
-        assert_eq!(nanos(prefill), 32_490_710); // 16.50142 + 15.5478 + 0.4414 ms
+        assert_eq!(nanos(prefill), 32_490_712); // 16.50142 + 15.5478 + 0.4414 ms
         let decode = StepWork { decode: 1, context: 1024, ..StepWork::default() };
         assert_eq!(nanos(decode), 5_792_771); // p = 1025 / 1048576
         assert_eq!(nanos(StepWork::default()), 0);

@@ -249,7 +249,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             })
         });
         while let Some(gone) = self.gone.pop() {
-            self.attempts.remove(gone);
+            self.attempts.discard(gone);
         }
         if let Some(next) = next {
             self.enter_engine(next, true);
@@ -259,18 +259,20 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// The attempt is over and out of the system.
     pub(super) fn end_attempt(&mut self, index: u32, outcome: &AttemptOutcome) {
-        let attempt = self.attempts.remove(index);
+        let attempt = &self.attempts[index];
         match attempt.request {
-            Some(request) => self.settle(request, &attempt, outcome),
-            None => self.observer.wasted(self.now, &attempt, attempt.output_tokens),
+            Some(request) => self.settle(request, index, outcome),
+            None => self.observer.wasted(self.now, attempt, attempt.output_tokens),
         }
+        self.attempts.discard(index);
     }
 
     /// The client has its answer, or none: it tries again or is done.
-    fn settle(&mut self, index: u32, attempt: &Attempt, outcome: &AttemptOutcome) {
+    fn settle(&mut self, index: u32, attempt: u32, outcome: &AttemptOutcome) {
         let request = &self.requests[index];
-        self.observer.attempt_ended(self.now, attempt, request, outcome);
-        if self.followed == Some(attempt.id) {
+        self.observer.attempt_ended(self.now, &self.attempts[attempt], request, outcome);
+        let id = request.id;
+        if self.followed == Some(id) {
             self.observer.story(self.now, StoryEvent::Ended { outcome: outcome.clone() });
         }
         let (failure, lost) = match outcome {
@@ -292,16 +294,18 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             Some(wait) => {
                 let at = self.now.saturating_add(wait);
                 self.queue.push(at, kind::RETRY, Event::Retry { request: index });
-                self.tell(attempt.id, || StoryEvent::Retries { at });
+                self.tell(id, || StoryEvent::Retries { at });
             }
             None => self.end_request(index, attempt, lost),
         }
     }
 
-    fn end_request(&mut self, index: u32, last: &Attempt, outcome: RequestOutcome) {
-        let request = self.requests.remove(index);
-        self.observer.request_ended(self.now, &request, last, outcome);
-        self.tell(request.id, || StoryEvent::Over { outcome });
+    fn end_request(&mut self, index: u32, last: u32, outcome: RequestOutcome) {
+        let request = &self.requests[index];
+        let id = request.id;
+        self.observer.request_ended(self.now, request, &self.attempts[last], outcome);
+        self.tell(id, || StoryEvent::Over { outcome });
+        self.requests.discard(index);
         self.next_of_user();
     }
 
@@ -309,13 +313,12 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn give_up(&mut self, index: u32, stamp: u32, first_token: bool) {
         let waiting = self.attempts.current(index, stamp);
         let Some(attempt) = waiting.filter(|a| a.is_wanted() && !(first_token && a.first_token.is_some())) else { return };
-        let (request, mut seen) = (attempt.request.expect("somebody waits"), attempt.clone());
+        let request = attempt.request.expect("somebody waits");
+        self.settle(request, index, &AttemptOutcome::Cancelled);
         self.attempts[index].request = None;
         if self.setup.clients.server_notices {
-            seen.output_tokens = seen.produced + self.tokens_of(index);
             self.withdraw(index);
         }
-        self.settle(request, &seen, &AttemptOutcome::Cancelled);
     }
 
     /// The server noticed that the client left.
@@ -324,18 +327,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let (stage, worker) = (attempt.stage, attempt.worker);
         attempt.abandoned = true;
         match (stage, worker) {
-            (Stage::Frontend, _) | (_, None) => {
-                self.attempts.remove(index);
-            }
+            (Stage::Frontend, _) | (_, None) => self.attempts.discard(index),
             // The worker finds out when the dispatch reaches it.
             (Stage::UnderWay, Some(id)) => {
                 self.leave_frontend(index, id);
-                self.attempts.remove(index);
+                self.attempts.discard(index);
             }
             (Stage::Answered, Some(id)) => {
                 self.leave_frontend(index, id);
-                let attempt = self.attempts.remove(index);
-                self.observer.wasted(self.now, &attempt, attempt.answered);
+                let attempt = &self.attempts[index];
+                self.observer.wasted(self.now, attempt, attempt.answered);
+                self.attempts.discard(index);
             }
             // It keeps its place in the queue until its turn comes.
             (Stage::Queued, Some(id)) => self.leave_frontend(index, id),

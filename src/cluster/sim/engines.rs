@@ -5,7 +5,6 @@ use super::{Engine, Event, Simulation, faults, kind};
 use crate::cluster::batching::{NewSequence, Next, StepEvent, StepGroup};
 use crate::cluster::config::RankDispatch;
 use crate::cluster::observer::Observer;
-use crate::cluster::request::Stage;
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 
@@ -140,9 +139,11 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// A withdrawn attempt has left the engine.
     fn left(&mut self, index: u32, generated: u32) {
-        let attempt = self.attempts.remove(index);
-        self.observer.wasted(self.now, &attempt, generated);
-        self.free_slot(attempt.worker.expect("it computed somewhere"));
+        let attempt = &self.attempts[index];
+        let worker = attempt.worker.expect("it computed somewhere");
+        self.observer.wasted(self.now, attempt, generated);
+        self.attempts.discard(index);
+        self.free_slot(worker);
     }
 
     /// An opaque worker is done with a request, unless the event is void.
@@ -167,20 +168,5 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.follow(group, next);
         self.take_step_events(group, &mut events);
         self.step_events = events;
-    }
-
-    /// Tokens an attempt has put out at its present worker.
-    pub(super) fn tokens_of(&self, index: u32) -> u32 {
-        let attempt = &self.attempts[index];
-        if attempt.stage == Stage::Answered {
-            return attempt.answered;
-        }
-        let (Stage::Engine, Some(id), Some(rank)) = (attempt.stage, attempt.worker, attempt.rank) else { return 0 };
-        let worker = &self.workers[Worker::index(id)];
-        if matches!(self.engines[worker.kind], Engine::Opaque(_)) {
-            return 0;
-        }
-        let (group, _) = worker.group_of(rank);
-        self.groups[group as usize].steps.generated(self.now, true, attempt.handle)
     }
 }

@@ -159,8 +159,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn lost(&mut self, index: u32, id: u32, generated: u32) {
         if self.attempts[index].abandoned {
             // Its frontend let go of it when the client left.
-            let attempt = self.attempts.remove(index);
-            self.observer.wasted(self.now, &attempt, generated);
+            self.observer.wasted(self.now, &self.attempts[index], generated);
+            self.attempts.discard(index);
             return;
         }
         self.reply(index, id, Reply::Cut(generated));

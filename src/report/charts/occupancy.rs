@@ -30,8 +30,13 @@ pub fn occupancy(data: &OccupancyData) -> Figure {
 /// Slots and queue of a fleet (or of its one worker), one panel each.
 pub(super) fn fleet(page: &mut Page, timeline: &mut Timeline<'_>, data: &Occupancy, (slots_h, queue_h): (f64, f64), last: bool) {
     let view = View::of(data);
-    part(page, timeline, &view, (true, slots_h), false);
-    part(page, timeline, &view, (false, queue_h), last);
+    // Without a gate nothing ever waits in front of an engine.
+    let waited = range([view.queue.high.as_slice(), &view.queue.mean]).is_some_and(|(_, most)| most > 0.0);
+    let queue = waited || view.limits[1].is_some() || view.slots.mean.is_empty();
+    part(page, timeline, &view, (true, slots_h), last && !queue);
+    if queue {
+        part(page, timeline, &view, (false, queue_h), last);
+    }
 }
 
 /// What a pair of panels shows.
