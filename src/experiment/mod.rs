@@ -3,6 +3,7 @@
 pub mod measure_table;
 pub mod measures;
 pub mod phases;
+pub mod quality;
 pub mod record;
 pub mod result;
 pub mod run;
