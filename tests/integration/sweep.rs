@@ -209,7 +209,7 @@ fn job_files_hold_the_command_that_was_asked_for() {
             shedcast(folder.path(), &["sweep", "small.toml", "--seed", "3", "--emit", kind, "--shards", "4"]).assert().success();
         let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(text.contains("shedcast sweep small.toml --seed 3"), "{text}");
-        assert!(text.contains("shedcast merge outputs/small-sweep/shard-"), "{text}");
+        assert!(text.contains("shedcast merge ") && text.contains("outputs/small-sweep"), "{text}");
     }
     assert!(!folder.path().join("outputs").exists());
 }
