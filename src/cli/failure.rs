@@ -28,6 +28,9 @@ pub enum Failure {
         /// What went wrong.
         message: String,
     },
+    /// Recorded events that cannot be read or replayed.
+    #[error("{0}")]
+    Replay(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -9,6 +9,7 @@ mod exit;
 mod failure;
 mod interrupt;
 mod progress;
+mod replay;
 mod run;
 mod terminal;
 
@@ -31,6 +32,7 @@ pub fn main() -> ExitStatus {
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Replay(args) => replay::run(&args, &terminal),
     };
     match done {
         Ok(status) => status,
