@@ -32,6 +32,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
+    /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
+    Sweep(super::sweep_args::SweepArgs),
+    /// Join the shards of a sweep
+    Merge(super::sweep_args::MergeArgs),
 }
 
 /// When to colour.

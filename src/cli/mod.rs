@@ -8,9 +8,13 @@ mod check;
 mod exit;
 mod failure;
 mod interrupt;
+mod merge;
 mod progress;
 mod replay;
 mod run;
+mod sweep;
+mod sweep_args;
+mod sweep_files;
 mod terminal;
 
 pub use args::{Cli, Command};
@@ -33,6 +37,8 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),
+        Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Merge(args) => merge::merge(&args, &terminal),
     };
     match done {
         Ok(status) => status,

@@ -15,7 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cluster", &["control", "engine", "workload", "stats", "units"]),
     ("scenario", &["control", "cluster", "workload", "units"]),
     ("experiment", &["control", "engine", "workload", "cluster", "scenario", "stats", "units"]),
-    ("report", &["control", "scenario", "experiment", "stats", "units"]),
+    // A result speaks in the types of what was simulated: outcomes of attempts, the parameters of a fleet.
+    ("report", &["control", "workload", "cluster", "scenario", "experiment", "stats", "units"]),
     ("cli", &["control", "engine", "workload", "cluster", "scenario", "experiment", "report", "replay", "stats", "units"]),
 ];
 

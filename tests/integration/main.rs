@@ -12,5 +12,6 @@ mod lag;
 mod quality;
 mod replay;
 mod report;
+mod sweep;
 mod theory;
 mod traces;
