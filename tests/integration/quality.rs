@@ -124,3 +124,61 @@ fn judging_decisions_changes_none() {
     assert_eq!(on.log.attempts, off.log.attempts);
     assert_eq!(off.result.whole.quality, QualityCounts::default());
 }
+
+/// The warning with this code.
+fn warning(case: &crate::harness::Case, code: &str) -> String {
+    let found = case.result.warnings.iter().find(|warning| warning.code == code);
+    found.map_or_else(|| panic!("no {code} among {:?}", case.result.warnings), ToString::to_string)
+}
+
+/// One opaque worker without traffic but a request at 1 s.
+fn opaque(fleet: &str, rest: &str) -> crate::harness::Case {
+    run_text(
+        &format!(
+            "name = \"warnings\"\nhorizon = \"30s\"\n[fleet]\nservice_time = \"1s\"\nmax_num_batched_tokens = 8192\n{fleet}\n\
+             [[workload.requests]]\nat = \"1s\"\ninput_tokens = 10\noutput_tokens = 1\n{rest}"
+        ),
+        &[],
+    )
+}
+
+#[test]
+fn a_check_that_nothing_was_ever_held_against_is_named() {
+    let case = crate::harness::case("07", &[]);
+    assert!(warning(&case, "never_evaluable").contains("D configured, never evaluable (kv_total_blocks missing)"));
+    let prefill = opaque("workers = 1\nkv_total_blocks = 100", "[frontend]\nactive_prefill_tokens_threshold = 5\n");
+    assert!(warning(&prefill, "never_evaluable").contains("P configured, never evaluable (active_prefill_tokens missing"));
+}
+
+#[test]
+fn a_latch_held_by_a_silent_signal_and_a_worker_busy_while_idle_are_named() {
+    let events =
+        "[frontend]\nactive_decode_blocks_threshold = 0.5\n[[events]]\nat = \"2s\"\nload = { worker = 1, kv_used_blocks = 60 }\n";
+    let case = opaque("workers = 1\nkv_total_blocks = 100", events);
+    let held = warning(&case, "latch_held_by_silence");
+    assert!(
+        held.contains("worker 1 rank 0 at frontend 0") && held.contains("`kv_used_blocks` = 60, last observed 28s"),
+        "{held}"
+    );
+    assert!(warning(&case, "busy_while_idle").contains("`worker 1` was excluded as busy while idle"));
+}
+
+#[test]
+fn a_worker_back_from_reported_down_has_no_configuration() {
+    let case = opaque("workers = 2\nkv_total_blocks = 100", "[[events]]\nat = \"7s\"\nreport_down = 2\n");
+    assert!(warning(&case, "unconfigured_worker").contains("`worker 2`"));
+}
+
+#[test]
+fn leases_locked_to_retries_are_named() {
+    let rest = "[clients]\nretry = { statuses = [529], attempts = 4, initial = \"1s\", backoff = \"fixed\" }\n\
+                [[workload.requests]]\nat = \"2s\"\ncount = 40\nevery = \"100ms\"\ninput_tokens = 10\noutput_tokens = 1\n";
+    let case = opaque("workers = 1\nengine_request_limit = 1\nrequest_queue_limit = 2\nkv_total_blocks = 100", rest);
+    assert!(warning(&case, "lease_locked_to_retries").contains("whole multiple of the lease"));
+}
+
+#[test]
+fn a_pool_advertised_larger_than_it_is_cannot_fire() {
+    let text = scenario(1, "advertised = { kv_total_blocks = 1200 }", "active_decode_blocks_threshold = 0.6", "");
+    assert!(warning(&run_text(&text, &[]), "threshold_cannot_fire").contains("the line of 720 blocks is never crossed"));
+}
