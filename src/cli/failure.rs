@@ -28,6 +28,9 @@ pub enum Failure {
         /// What went wrong.
         message: String,
     },
+    /// Recorded events that cannot be read or replayed.
+    #[error("{0}")]
+    Replay(String),
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),

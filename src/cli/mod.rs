@@ -10,6 +10,7 @@ mod failure;
 mod interrupt;
 mod merge;
 mod progress;
+mod replay;
 mod run;
 mod sweep;
 mod sweep_args;
@@ -35,6 +36,7 @@ pub fn main() -> ExitStatus {
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Replay(args) => replay::run(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
     };

@@ -21,7 +21,8 @@ limit,age_s\n";
 pub const TIMESERIES_HEADER: &str = "start_s,end_s,offered,attempts,completed,good,refused,all_workers_busy,worker_at_capacity,\
 pinned_worker_busy,unavailable,other,rate_529,unfinished,workers,excluded_workers,active_decode_blocks_threshold,\
 active_prefill_tokens_threshold,active_prefill_tokens_threshold_frac,engine_slots,engine_slots_max,queue,queue_max,queue_gauge,\
-running,engine_waiting\n";
+running,engine_waiting,decisions,unlike_fresh,refused_with_room_fresh,refused_with_room_engine,routed_without_room_fresh,\
+routed_without_room_engine\n";
 
 /// Columns of `worker_timeseries.csv`: one row per rank at the end of each interval.
 pub const WORKER_TIMESERIES_HEADER: &str = "end_s,worker,rank,present,down,excluded_by,engine_slots,queue,queue_gauge,kv_used_blocks,\
@@ -103,6 +104,8 @@ pub struct Streams<W> {
     ranks: Vec<u32>,
     /// Requests each worker's gate lets in, N + Q, where it has one.
     gates: Vec<Option<u64>>,
+    /// Whether decisions are judged.
+    judged: bool,
 }
 
 /// What a refusal rests on.
@@ -166,6 +169,7 @@ impl<W: Write> Streams<W> {
             workers: None,
             classes: class_names(scenario),
             check_sets: std::array::from_fn(|bits| name_of(Check::ALL.into_iter().filter(|&c| bits >> c as usize & 1 == 1))),
+            judged: scenario.judges_decisions(),
             gates: types
                 .clone()
                 .flat_map(|t| {
@@ -325,7 +329,7 @@ impl<W: Write> Sink for Streams<W> {
 
     fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample) {
         if let Some(stream) = &mut self.timeseries {
-            interval_row(stream.row(), start, now, point);
+            interval_row(stream.row(), start, now, point, self.judged);
         }
         let Some(stream) = &mut self.workers else { return };
         let mut ranks = fleet.ranks.iter();
@@ -355,11 +359,12 @@ impl<W: Write> Sink for Streams<W> {
     }
 }
 
-fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point) {
+fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point, judged: bool) {
     let refused: u64 = point.refused.iter().sum();
     let row = row.time(start).time(now).int(point.offered).int(point.attempts).int(point.completed).int(point.good).int(refused);
     let row = point.refused.iter().fold(row, |row, n| row.int(*n));
-    row.int(point.unavailable)
+    let row = row
+        .int(point.unavailable)
         .int(point.other)
         .float((point.attempts > 0).then(|| refused as f64 / point.attempts as f64))
         .int(point.unfinished)
@@ -374,6 +379,12 @@ fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point) {
         .int(point.waiting[1])
         .int(point.gauge)
         .int(point.running)
-        .int(point.engine_waiting)
+        .int(point.engine_waiting);
+    let quality = &point.quality;
+    let [refused_fresh, refused_engine] = quality.refused_with_room;
+    let [routed_fresh, routed_engine] = quality.routed_without_room;
+    [quality.decisions, quality.unlike_fresh, refused_fresh, refused_engine, routed_fresh, routed_engine]
+        .into_iter()
+        .fold(row, |row, n| row.opt_int(judged.then_some(n)))
         .end();
 }

@@ -42,6 +42,8 @@ pub struct Summary {
     pub phases: Vec<PhaseSummary>,
     /// Client classes, where there are several.
     pub classes: Vec<ClassSummary>,
+    /// Decisions held against references; absent where the run does not judge them.
+    pub decision_quality: Option<super::quality::QualitySummary>,
     /// Threshold posts, per frontend.
     pub threshold_updates: Vec<UpdateSummary>,
     /// What became of the rows of the trace.
@@ -316,6 +318,8 @@ pub struct UpdateSummary {
     pub noticed_lag_s: Option<f64>,
     /// From the post to the switch of the last worker.
     pub all_lag_s: Option<f64>,
+    /// From the post to the first decision that would have been another one without it.
+    pub effect_lag_s: Option<f64>,
     /// From the post to the later one that replaced it.
     pub superseded_lag_s: Option<f64>,
     /// Workers that switched.

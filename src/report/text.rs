@@ -27,6 +27,9 @@ pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
     text.push_str(&rates(summary));
     text.push_str(&occupancy(summary));
     text.push_str(&latencies(summary));
+    if let Some(quality) = &summary.decision_quality {
+        text.push_str(&quality.text(COLUMNS));
+    }
     text.push_str(&phases(summary));
     text.push_str(&updates(&summary.threshold_updates));
     text.push_str(&trace(summary));

@@ -2,12 +2,14 @@
 
 use super::summarise::rank_rule;
 use crate::experiment::RunResult;
+use crate::experiment::quality::WorkerQuality;
 use crate::scenario::Scenario;
 use crate::stats::{CsvRow, Quantiles, RankRule, Window};
 
 const WORKERS_HEADER: &str = "worker,type,data_parallel_size,engine_request_limit,request_queue_limit,completed,rejected,\
 engine_slots_mean,engine_slots_p50,engine_slots_p90,engine_slots_p99,engine_slots_max,queue_mean,queue_p50,queue_p90,queue_p99,\
-queue_max,queue_gauge_mean,queue_gauge_max,full_share,excluded_share\n";
+queue_max,queue_gauge_mean,queue_gauge_max,full_share,excluded_share,\
+wrongly_out_share,wrongly_in_share,exclusion_changes\n";
 
 const RANKS_HEADER: &str = "worker,rank,kv_total_blocks,kv_used_blocks_mean,kv_used_blocks_p50,kv_used_blocks_p90,kv_used_blocks_p99,\
 kv_used_blocks_max,running_mean,running_p99,running_max,waiting_mean,waiting_p99,waiting_max,preemptions,samples\n";
@@ -16,7 +18,10 @@ kv_used_blocks_max,running_mean,running_p99,running_max,waiting_mean,waiting_p99
 /// excluded it.
 pub fn workers_csv(result: &RunResult) -> Vec<u8> {
     let mut bytes = WORKERS_HEADER.as_bytes().to_vec();
+    // Where decisions are not judged there is none of these, and the fields stay empty.
+    let mut judged = result.quality.iter();
     for worker in &result.workers {
+        let quality = judged.next();
         let gate = worker.engine_request_limit;
         let (excluded, samples) = worker.excluded_samples;
         let row = CsvRow::new(&mut bytes)
@@ -32,6 +37,9 @@ pub fn workers_csv(result: &RunResult) -> Vec<u8> {
             .opt_int(worker.gauge.max())
             .float(worker.full.mean().filter(|_| gate.is_some()))
             .float((samples > 0).then(|| excluded as f64 / samples as f64))
+            .float(quality.and_then(WorkerQuality::wrongly_out_share))
+            .float(quality.and_then(WorkerQuality::wrongly_in_share))
+            .opt_int(quality.map(|q| q.transitions))
             .end();
     }
     bytes
