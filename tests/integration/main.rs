@@ -6,6 +6,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod faults;
+mod examples;
 mod fidelity;
 mod harness;
 mod lag;
