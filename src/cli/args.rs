@@ -30,6 +30,8 @@ pub enum Command {
     Run(RunArgs),
     /// Validate scenarios and print them resolved: every default filled in, every preset expanded
     Check(CheckArgs),
+    /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
+    Presets(PresetsArgs),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
@@ -94,6 +96,14 @@ pub struct RunArgs {
     /// Write into a directory that holds something else
     #[arg(long)]
     pub force: bool,
+}
+
+/// `shedcast presets`.
+#[derive(Clone, Debug, Args)]
+pub struct PresetsArgs {
+    /// What to print on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: SummaryFormat,
 }
 
 /// `shedcast check`.

@@ -9,6 +9,7 @@ mod exit;
 mod failure;
 mod interrupt;
 mod merge;
+mod presets;
 mod progress;
 mod replay;
 mod run;
@@ -36,6 +37,7 @@ pub fn main() -> ExitStatus {
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Presets(args) => presets::presets(&args, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
