@@ -82,6 +82,9 @@ pub struct RunArgs {
     /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
+    /// Also tell the story of one request (its id, as in requests.csv): what each frontend saw and decided
+    #[arg(long, value_name = "ID")]
+    pub explain: Option<u64>,
     /// Write into a directory that holds something else
     #[arg(long)]
     pub force: bool,

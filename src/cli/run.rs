@@ -12,7 +12,8 @@ use crate::cluster::Remote;
 use crate::experiment::{self, EngineKind, RunEnd, RunOptions, RunResult};
 use crate::report::streams::WORKERS_IN_TIMESERIES;
 use crate::report::{
-    Directory, LimitedFile, Streams, Summary, ranks_csv, run_figures, summary_text, threshold_updates_csv, to_json, workers_csv,
+    Directory, LimitedFile, Streams, Summary, ranks_csv, run_figures, story_text, summary_text, threshold_updates_csv, to_json,
+    workers_csv,
 };
 use crate::scenario::{Document, Faults, Scenario, SetOption};
 use crate::units::{SimTime, Span};
@@ -71,6 +72,14 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Fai
         };
         terminal.print(&printed)?;
     }
+    if let Some(id) = args.explain {
+        let story = story_text(id, result.story.as_deref().unwrap_or_default());
+        match args.format {
+            SummaryFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
+            // Standard output is one JSON document.
+            SummaryFormat::Json => terminal.note(&story),
+        }
+    }
     Ok(if summary.complete { ExitStatus::Success } else { ExitStatus::AnsweredNo })
 }
 
@@ -79,7 +88,7 @@ const fn options(args: &RunArgs) -> RunOptions {
         EngineChoice::Coalesced => EngineKind::Coalesced,
         EngineChoice::Stepwise => EngineKind::Stepwise,
     };
-    RunOptions { replication: 0, engine }
+    RunOptions { replication: 0, engine, explain: args.explain }
 }
 
 fn open_streams(scenario: &Scenario, directory: &mut Directory) -> Result<Streams<LimitedFile>, Failure> {

@@ -54,6 +54,11 @@ impl Terminal {
         self.tell("warning", YELLOW, text);
     }
 
+    /// Writes something for people to standard error, where standard output belongs to a machine.
+    pub(super) fn note(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
     fn tell(&self, kind: &str, color: &str, text: &str) {
         let (on, off) = if self.color { (color, PLAIN) } else { ("", "") };
         // Nobody is left to be told if standard error is gone.

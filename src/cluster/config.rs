@@ -180,6 +180,39 @@ pub enum StepTiming {
     /// NVIDIA's mocker: prefill polynomial as in `TwoPart`; decode `max(1, -25.74 p^2 + 54.01 p + 5.74)` ms with p the
     /// share of the pool's tokens in the contexts; rounded to whole nanoseconds.
     Mocker,
+    /// Another timing, every duration times `millionths` / 1,000,000, rounded down to an attosecond: a slow worker whose timing
+    /// has no coefficients to scale. No scenario names it.
+    Slowed {
+        /// The timing at full speed.
+        timing: Box<StepTiming>,
+        /// The factor in millionths.
+        millionths: u64,
+    },
+}
+
+/// One, in millionths.
+pub const FULL_SPEED: u64 = 1_000_000;
+
+impl StepTiming {
+    /// This timing on a worker that takes `millionths` / 1,000,000 times as long. Coefficients are scaled one by one, so that
+    /// a line stays a line.
+    pub fn slowed(&self, millionths: u64) -> Self {
+        if millionths == FULL_SPEED {
+            return self.clone();
+        }
+        let scale = |amount: Attos| Attos(amount.0 * u128::from(millionths) / u128::from(FULL_SPEED));
+        match self {
+            Self::SingleBase { base, prefill, prefill_squared, decode, context } => Self::SingleBase {
+                base: scale(*base),
+                prefill: scale(*prefill),
+                prefill_squared: scale(*prefill_squared),
+                decode: scale(*decode),
+                context: scale(*context),
+            },
+            Self::TwoPart { prefill, decode } => Self::TwoPart { prefill: prefill.map(scale), decode: decode.map(scale) },
+            Self::Mocker | Self::Slowed { .. } => Self::Slowed { timing: Box::new(self.clone()), millionths },
+        }
+    }
 }
 
 /// All frontends (they are alike).
@@ -252,6 +285,8 @@ pub struct TelemetryConfig {
     pub delay: SpanDistribution,
     /// Probability that a report is lost, per frontend.
     pub loss: f64,
+    /// A path delivers in the order of its drawn delays; else in the order of sending.
+    pub reorder: bool,
 }
 
 /// What every backend does: reports are on, with a trailing debounce of 1 ms, and arrive at once.
@@ -262,6 +297,7 @@ impl Default for TelemetryConfig {
             debounce: Span::from_millis(1),
             delay: SpanDistribution::Constant { value: Span::ZERO },
             loss: 0.0,
+            reorder: false,
         }
     }
 }
@@ -394,6 +430,85 @@ pub enum EventAction {
     },
     /// The worker's runtime configuration changes.
     RuntimeConfig(RuntimeConfigChange),
+    /// The worker stops dead: what it holds is lost.
+    WorkerCrash(WorkerCrash),
+    /// The worker leaves discovery and finishes what it has.
+    WorkerDrain {
+        /// Its id.
+        worker: u32,
+    },
+    /// The worker computes slower.
+    WorkerSlow(WorkerSlow),
+    /// The way between frontends and workers takes longer, there and back.
+    NetworkDelay(NetworkDelay),
+    /// The fleet is scaled to a number of workers.
+    Scale(Scale),
+    /// Load reports are lost.
+    TelemetryOutage(TelemetryFault),
+    /// Load reports keep the value of the fault's start.
+    TelemetryFreeze(TelemetryFault),
+}
+
+/// A worker that stops dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerCrash {
+    /// Worker id.
+    pub worker: u32,
+    /// When it is started again, from the crash on; `None` is never.
+    pub rejoin_after: Option<Span>,
+    /// How long it loads its model then: it registers, empty, when that is done.
+    pub load_time: Span,
+}
+
+/// A worker that computes slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkerSlow {
+    /// Worker id.
+    pub worker: u32,
+    /// Its steps, or the services it starts, take this many times as long as at full speed. Above 0.
+    pub factor: f64,
+    /// How long; `None` is until a further event says otherwise.
+    pub duration: Option<Span>,
+}
+
+impl WorkerSlow {
+    /// The factor in whole millionths, at least one.
+    pub fn millionths(&self) -> u64 {
+        ((self.factor * FULL_SPEED as f64).round_ties_even() as u64).max(1)
+    }
+}
+
+/// A longer way between frontends and workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkDelay {
+    /// What each direction takes.
+    pub delay: Span,
+    /// The worker concerned; `None` is every one.
+    pub worker: Option<u32>,
+    /// How long; `None` is until a further event says otherwise.
+    pub duration: Option<Span>,
+}
+
+/// A number of workers to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Index of the worker type.
+    pub kind: usize,
+    /// How many of it shall be registered. More: those not there join, lowest ids first. Fewer: the highest ids drain.
+    pub workers: u32,
+    /// How long a worker that joins loads its model first.
+    pub load_time: Span,
+}
+
+/// A fault of the load reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TelemetryFault {
+    /// The worker whose reports are concerned; `None` is every one.
+    pub worker: Option<u32>,
+    /// The rank of each worker concerned; `None` is every one.
+    pub rank: Option<u32>,
+    /// How long.
+    pub duration: Span,
 }
 
 /// The body of a `POST /busy_threshold`.

@@ -9,7 +9,7 @@ pub mod kind {
     pub const CLUSTER: u8 = 0;
     /// Ends of steps, by worker and rank.
     pub const STEP_END: u8 = 1;
-    /// Ends of service at opaque workers.
+    /// Ends of service at opaque workers, and answers that come over a slow network.
     pub const SERVICE_END: u8 = 2;
     /// Debounce timers and deliveries of loads.
     pub const LOAD: u8 = 3;
@@ -35,6 +35,43 @@ pub enum Event {
     Scripted {
         /// Its index.
         index: u32,
+    },
+    /// An `[[events]]` entry that lasts for a time is over.
+    ScriptedEnd {
+        /// Its index.
+        index: u32,
+    },
+    /// A worker has loaded its model and registers.
+    Join {
+        /// Its id.
+        worker: u32,
+        /// The worker's stamp when it began to load.
+        stamp: u32,
+    },
+    /// A mark of a frontend's router runs out (a lease, or a report-down): whoever measures how long it lasted has to see it.
+    Expire {
+        /// The frontend.
+        frontend: u32,
+    },
+    /// Where decisions are judged: an attempt joined a rank while others of its instant still ended their steps; now its rank
+    /// can be looked at.
+    Seat {
+        /// The attempt.
+        attempt: u32,
+        /// Its stamp.
+        stamp: u32,
+    },
+    /// A dispatch reaches its worker over a slow network.
+    Reach {
+        /// The attempt.
+        attempt: u32,
+        /// Its stamp.
+        stamp: u32,
+    },
+    /// An answer reaches its frontend over a slow network.
+    Answer {
+        /// The answer.
+        answer: u32,
     },
     /// A change of the fleet reaches the frontends.
     Discover,

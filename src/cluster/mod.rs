@@ -9,6 +9,7 @@ pub mod observer;
 pub mod request;
 pub mod sim;
 pub mod slab;
+pub mod story;
 pub mod telemetry;
 pub mod worker;
 

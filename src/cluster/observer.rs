@@ -2,7 +2,8 @@
 //! only for what it watches.
 
 use super::request::{Attempt, Request};
-use crate::control::{BusyThresholds, Checks, Refusal, ThresholdUpdate};
+use super::story::StoryEvent;
+use crate::control::{BusyThresholds, Checks, FiringCheck, Refusal, ThresholdUpdate, WorkerMonitor};
 use crate::units::SimTime;
 
 /// How an attempt ended.
@@ -16,6 +17,9 @@ pub enum AttemptOutcome {
         refusal: Refusal,
         /// HTTP status.
         status: u16,
+        /// One measured value that stands for it, where a check had a say and the observer asks for it
+        /// ([`Observer::wants_witness`]).
+        why: Option<FiringCheck>,
     },
     /// No usable worker: 503.
     Unavailable {
@@ -83,8 +87,39 @@ pub enum UpdateStage {
     },
     /// Every worker's does.
     All,
+    /// A decision that would have been another one without it: the first.
+    Effect,
     /// A later post replaced it.
     Superseded,
+}
+
+/// A decision of a frontend, held against two references.
+///
+/// *Fresh*: the same rules, told everything at once, without leases. *Engine*: is there a worker that would take the request
+/// now (a place at its gate, and a rank whose free blocks and seats admit it without waiting).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// The frontend found a worker.
+    pub routed: bool,
+    /// Fresh would have found one.
+    pub fresh_routes: bool,
+    /// Fresh would have decided otherwise: refused instead of routed, the reverse, or another destination.
+    pub unlike_fresh: bool,
+    /// Fresh holds the worker picked for busy.
+    pub picked_is_busy: bool,
+    /// Some worker would take the request now.
+    pub engine_has_room: bool,
+}
+
+/// How a frontend and the fresh reference stand to a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// It is registered, and the frontend holds it for routable.
+    pub known: bool,
+    /// The frontend excludes it: busy as published, or under a lease.
+    pub excluded: bool,
+    /// Fresh holds it for busy.
+    pub busy: bool,
 }
 
 /// A rank at the instant of a sample.
@@ -115,6 +150,8 @@ pub struct WorkerSample {
     pub excluded: Checks,
     /// Its gate.
     pub gate: GateState,
+    /// The first frontend holds it for routable but has no runtime configuration of it: it was reported down, and came back.
+    pub unconfigured: bool,
 }
 
 /// Everything at the instant of a sample.
@@ -167,6 +204,31 @@ pub trait Observer {
 
     /// A frontend takes a decision while a threshold update is pending.
     fn decision(&mut self, now: SimTime, frontend: u32) {}
+
+    /// Whether a refusal shall say what was measured ([`AttemptOutcome::Refused`]). Asked at each refusal.
+    fn wants_witness(&self) -> bool {
+        false
+    }
+
+    /// Where decisions are judged: a frontend decided about an attempt.
+    fn judged(&mut self, now: SimTime, attempt: &Attempt, judgement: &Judgement) {}
+
+    /// Where decisions are judged: a frontend or the fresh reference thinks otherwise of a worker than before.
+    fn standing(&mut self, now: SimTime, frontend: u32, worker: u32, standing: Standing) {}
+
+    /// Where decisions are judged: an attempt has an engine slot, but its rank has no seat or not enough blocks for it now.
+    fn engine_waits(&mut self, now: SimTime, attempt: &Attempt) {}
+
+    /// The id of the request whose story is wanted, if one is. Asked once, at the start.
+    fn follows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Something happened to the request whose story is wanted.
+    fn story(&mut self, now: SimTime, event: StoryEvent) {}
+
+    /// At the end: what a frontend's monitor knows.
+    fn monitor_end(&mut self, now: SimTime, frontend: u32, monitor: &WorkerMonitor) {}
 
     /// At the end: an attempt of a request with this tag and class is still in the system.
     fn attempt_in_system(&mut self, tag: u16, class: u16) {}

@@ -31,10 +31,14 @@ pub struct Request {
 pub enum Stage {
     /// At its frontend: being routed, or about to be dispatched again.
     Frontend,
+    /// On its way to its worker.
+    UnderWay,
     /// In the overflow queue of its worker.
     Queued,
     /// In an engine slot of its worker.
     Engine,
+    /// Its worker is done with it, and the last of the answer is on its way to the frontend.
+    Answered,
 }
 
 /// One try to get a request answered: from a frontend to a worker, or several after migrations.
@@ -80,6 +84,10 @@ pub struct Attempt {
     pub tried: Vec<WorkerId>,
     /// Handle in its rank's engine.
     pub handle: u32,
+    /// Tokens its present worker has put out for it, once that is done with it.
+    pub answered: u32,
+    /// When the last part of the answer that is under way reaches the frontend.
+    pub answer_at: SimTime,
     /// Its client left and the server noticed: it holds its place in a queue, or leaves at the end of the step.
     pub abandoned: bool,
 }

@@ -1,9 +1,10 @@
 //! A worker: what it advertises, its admission gate, and where its requests compute.
 
 use super::batching::RankSpec;
-use super::config::{RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
+use super::config::{FULL_SPEED, RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
 use super::observer::GateState;
 use crate::control::{AdmissionGate, GateLimits, RuntimeConfig};
+use crate::units::{SimTime, Span};
 use crate::workload::error::WorkloadError;
 use crate::workload::spans::SpanSampler;
 
@@ -14,8 +15,16 @@ pub struct Worker {
     pub id: u32,
     /// Index of its type.
     pub kind: usize,
-    /// Registered, and able to serve.
+    /// Registered, and able to serve. One that is not may still finish what it has (a drain).
     pub present: bool,
+    /// Loading its model: it registers when that is done.
+    pub loading: bool,
+    /// Changes whenever the worker leaves, joins or begins to load: tells whether a planned joining still holds.
+    pub stamp: u32,
+    /// How many millionths of its time at full speed a step or service takes, and until when.
+    pub pace: (u64, SimTime),
+    /// What each direction between frontends and this worker takes, and until when.
+    pub network: (Span, SimTime),
     /// What it has.
     pub truth: RuntimeConfig,
     /// What it advertises.
@@ -73,6 +82,11 @@ impl Engine {
         })
     }
 
+    /// Whether nothing is known of the inside.
+    pub const fn is_opaque(&self) -> bool {
+        matches!(self, Self::Opaque(_))
+    }
+
     /// Whether a request can ever be served.
     pub fn fits(&self, input_tokens: u32, output_tokens: u32) -> bool {
         match self {
@@ -100,6 +114,10 @@ impl Worker {
             id,
             kind,
             present: true,
+            loading: false,
+            stamp: 0,
+            pace: (FULL_SPEED, SimTime::NEVER),
+            network: (Span::ZERO, SimTime::NEVER),
             truth: truth(of),
             advertised: advertised(of),
             gate: of.engine_request_limit.map(|n| {
@@ -121,6 +139,12 @@ impl Worker {
         if self.lockstep { (self.first_group, rank) } else { (self.first_group + rank, 0) }
     }
 
+    /// The groups its ranks step in (batching engines).
+    pub const fn groups(&self) -> std::ops::Range<u32> {
+        let groups = if self.lockstep { 1 } else { self.ranks };
+        self.first_group..self.first_group + groups
+    }
+
     /// Its gate as reports see it.
     pub fn gate_state(&self) -> GateState {
         match &self.gate {
@@ -129,6 +153,11 @@ impl Worker {
             }
             None => GateState { in_engine: self.in_engine, waiting: 0, gauge: 0 },
         }
+    }
+
+    /// Whether its gate has a place for one more request.
+    pub fn has_place(&self) -> bool {
+        self.gate.as_ref().is_none_or(|gate| !gate.is_full())
     }
 
     /// Takes over a change of what the worker advertises.

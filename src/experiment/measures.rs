@@ -1,5 +1,6 @@
 //! What is counted and measured over one stretch of a run, and how stretches add up.
 
+use super::quality::QualityCounts;
 use crate::cluster::observer::{AttemptOutcome, RequestOutcome};
 use crate::control::RefusalReason;
 use crate::stats::{Quantiles, Window};
@@ -251,6 +252,8 @@ pub struct Measures {
     pub worker_rejections: u64,
     /// Gates over time.
     pub occupancy: FleetOccupancy,
+    /// Decisions held against references; nothing where the run does not judge them.
+    pub quality: QualityCounts,
 }
 
 impl Measures {
@@ -274,6 +277,7 @@ impl Measures {
         self.tokens.output += later.tokens.output;
         self.tokens.wasted += later.tokens.wasted;
         self.worker_rejections += later.worker_rejections;
+        self.quality.add(&later.quality);
         let (mine, theirs) = (&mut self.occupancy, &later.occupancy);
         mine.slots.merge(&theirs.slots);
         mine.waiting.merge(&theirs.waiting);

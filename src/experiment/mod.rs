@@ -2,6 +2,7 @@
 
 pub mod measures;
 pub mod phases;
+pub mod quality;
 pub mod record;
 pub mod result;
 pub mod run;

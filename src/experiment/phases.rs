@@ -59,6 +59,13 @@ fn scheduled_changes(scenario: &Scenario) -> Vec<(SimTime, String)> {
             EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
             EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
             EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
+            EventAction::WorkerCrash(crash) => format!("worker {} crashes", crash.worker),
+            EventAction::WorkerDrain { worker } => format!("worker {worker} drains"),
+            EventAction::WorkerSlow(slow) => format!("worker {} takes {} times as long", slow.worker, slow.factor),
+            EventAction::NetworkDelay(network) => format!("network delay {}", network.delay),
+            EventAction::Scale(scale) => format!("scale to {}", scale.workers),
+            EventAction::TelemetryOutage(_) => "telemetry outage".to_owned(),
+            EventAction::TelemetryFreeze(_) => "telemetry freeze".to_owned(),
             EventAction::Load(_) | EventAction::SchedulerLoad(_) => continue,
         };
         changes.push((event.at, name));

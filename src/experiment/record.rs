@@ -1,13 +1,19 @@
 //! Measures a run while it happens, in memory that does not grow with it.
 
 use super::measures::{Latencies, Measures};
+use super::quality::Standings;
 use super::result::{
-    ClassResult, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateResult, WorkerPoint, WorkerResult,
+    ClassResult, MOST_UPDATE_WORKERS, MOST_UPDATES, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateLags,
+    UpdateResult, WorkerPoint, WorkerResult,
 };
-use crate::cluster::observer::{AttemptOutcome, FleetSample, GateState, Observer, PostAnswer, RequestOutcome, UpdateStage};
+use super::verdicts::{IdleTimes, MonitorEnd};
+use crate::cluster::observer::{
+    AttemptOutcome, FleetSample, GateState, Judgement, Observer, PostAnswer, RequestOutcome, Standing, UpdateStage,
+};
 use crate::cluster::request::{Attempt, Request};
+use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
-use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate};
+use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate, WorkerMonitor};
 use crate::scenario::{Scenario, SloConfig};
 use crate::stats::{Merge, ThinnedSeries, TimeWeighted};
 use crate::units::{SimTime, Span};
@@ -16,6 +22,11 @@ use crate::units::{SimTime, Span};
 pub trait Sink {
     /// An attempt ended.
     fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome);
+
+    /// Whether refusals shall say what was measured.
+    fn wants_witness(&self) -> bool {
+        false
+    }
 
     /// An interval of the time series ended at `now`.
     fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample);
@@ -56,6 +67,19 @@ struct Gate {
     excluded_samples: (u64, u64),
 }
 
+/// The last update of a frontend that changed anything.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    at: SimTime,
+    /// Where it is listed, if it is.
+    listed: Option<usize>,
+    noticed: bool,
+    in_force: bool,
+}
+
+/// Steps of a story that are kept, at most.
+const MOST_STORY: usize = 10_000;
+
 /// The gates of the fleet over time.
 #[derive(Debug)]
 struct Fleet {
@@ -87,7 +111,16 @@ pub struct Recorder<'a, S> {
     ranks: Vec<RankResult>,
     updates: Vec<UpdateResult>,
     /// The update that is on its way at each frontend.
-    under_way: Vec<Option<usize>>,
+    under_way: Vec<Option<UnderWay>>,
+    update_lags: UpdateLags,
+    /// Instants of workers listed so far, over all updates.
+    update_workers: usize,
+    /// What frontends think of workers, where decisions are judged.
+    standings: Option<Standings>,
+    idle: IdleTimes,
+    monitors: Vec<MonitorEnd>,
+    follows: Option<u64>,
+    story: Vec<(SimTime, StoryEvent)>,
     series: ThinnedSeries<Point>,
     /// The interval of the series that is open.
     open: Option<Point>,
@@ -178,11 +211,27 @@ impl<'a, S: Sink> Recorder<'a, S> {
             gates: types.map(|t| Gate::new(t.engine_request_limit, t.request_queue_limit)).collect(),
             updates: Vec::new(),
             under_way: vec![None; scenario.frontend.frontends as usize],
+            update_lags: UpdateLags::default(),
+            update_workers: 0,
+            standings: scenario
+                .judges_decisions()
+                .then(|| Standings::new(scenario.frontend.frontends, scenario.fleet.worker_count())),
+            idle: IdleTimes::new(scenario.fleet.worker_count()),
+            monitors: Vec::new(),
+            follows: None,
+            story: Vec::new(),
             series: ThinnedSeries::new(SimTime::ZERO, interval, HALF_SERIES),
             open: None,
             counts: Point::default(),
             sampled: SimTime::ZERO,
         }
+    }
+
+    /// Keeps the story of this request.
+    #[must_use]
+    pub fn with_story_of(mut self, request: Option<u64>) -> Self {
+        self.follows = request;
+        self
     }
 
     /// Begins the phases whose time has come.
@@ -199,6 +248,9 @@ impl<'a, S: Sink> Recorder<'a, S> {
         self.close_phase(at);
         if self.warm && self.phases.len() == 1 {
             self.gates.iter_mut().for_each(|gate| gate.cut(at));
+            if let Some(standings) = &mut self.standings {
+                standings.cut(at);
+            }
             for rank in &mut self.ranks {
                 (rank.kv_used_blocks, rank.running, rank.waiting) = Default::default();
             }
@@ -356,6 +408,12 @@ impl<'a, S: Sink> Recorder<'a, S> {
             workers: workers.collect(),
             ranks: self.ranks,
             updates: self.updates,
+            update_lags: self.update_lags,
+            quality: self.standings.map(|mut standings| standings.cut(now)).unwrap_or_default(),
+            fired: self.idle.fired(),
+            idle: self.idle.finish(),
+            monitors: self.monitors,
+            story: self.follows.map(|_| self.story),
             series: self.series,
             phases,
             trace: None,
@@ -489,45 +547,98 @@ impl<S: Sink> Observer for Recorder<'_, S> {
     }
 
     fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {
+        let listed = (self.updates.len() < MOST_UPDATES).then_some(self.updates.len());
+        if listed.is_some() {
+            self.updates.push(UpdateResult::posted(post, frontend, now, *update, answer));
+        }
+        self.update_lags.posts += 1;
         if answer == PostAnswer::Changed {
-            self.under_way[frontend as usize] = Some(self.updates.len());
+            self.update_lags.changed += 1;
+            self.under_way[frontend as usize] = Some(UnderWay { at: now, listed, noticed: false, in_force: false });
         }
-        self.updates.push(UpdateResult {
-            post,
-            frontend,
-            at: now,
-            update: *update,
-            answer,
-            noticed: None,
-            workers: Vec::new(),
-            all: None,
-            superseded: None,
-            silent: Vec::new(),
-            decisions: [0, 0],
-        });
     }
 
-    fn update_stage(&mut self, now: SimTime, post: u32, frontend: u32, stage: UpdateStage) {
-        let found = self.updates.iter_mut().rev().find(|u| u.post == post && u.frontend == frontend);
-        let update = found.expect("a stage follows its post");
+    fn update_stage(&mut self, now: SimTime, _post: u32, frontend: u32, stage: UpdateStage) {
+        let under_way = self.under_way[frontend as usize].as_mut().expect("a stage follows its post");
+        let lag = now.since(under_way.at).as_nanos();
+        let (lags, mut listed) = (&mut self.update_lags, under_way.listed.map(|at| &mut self.updates[at]));
         match stage {
-            UpdateStage::Noticed => update.noticed = Some(now),
-            UpdateStage::Worker { worker } => update.workers.push((worker, now)),
-            UpdateStage::All => update.all = Some(now),
-            UpdateStage::Superseded => update.superseded = Some(now),
+            UpdateStage::Noticed => {
+                under_way.noticed = true;
+                lags.noticed.record(lag);
+                listed.into_iter().for_each(|update| update.noticed = Some(now));
+            }
+            UpdateStage::Worker { worker } => {
+                self.update_workers += 1;
+                if let Some(update) = listed.filter(|_| self.update_workers <= MOST_UPDATE_WORKERS) {
+                    update.workers.push((worker, now));
+                }
+            }
+            UpdateStage::All => {
+                under_way.in_force = true;
+                lags.all.record(lag);
+                listed.into_iter().for_each(|update| update.all = Some(now));
+            }
+            UpdateStage::Effect => {
+                lags.effect.record(lag);
+                listed.into_iter().for_each(|update| update.effect = Some(now));
+            }
+            UpdateStage::Superseded => {
+                if !under_way.in_force {
+                    lags.superseded += 1;
+                    listed.iter_mut().for_each(|update| update.superseded = Some(now));
+                }
+                listed.into_iter().filter(|u| u.effect.is_none()).for_each(|update| update.effect_superseded = Some(now));
+            }
         }
     }
 
-    fn update_never(&mut self, post: u32, frontend: u32, worker: u32, silent: Vec<u32>) {
-        let found = self.updates.iter_mut().rev().find(|u| u.post == post && u.frontend == frontend);
-        found.expect("a stage follows its post").silent.push((worker, silent));
+    fn update_never(&mut self, _post: u32, frontend: u32, worker: u32, silent: Vec<u32>) {
+        let listed = self.under_way[frontend as usize].and_then(|under_way| under_way.listed);
+        if let Some(at) = listed {
+            self.updates[at].silent.push((worker, silent));
+        }
     }
 
     fn decision(&mut self, _now: SimTime, frontend: u32) {
-        if let Some(index) = self.under_way[frontend as usize] {
-            let update = &mut self.updates[index];
-            update.decisions[usize::from(update.noticed.is_some())] += 1;
+        if let Some(UnderWay { listed: Some(at), noticed, .. }) = self.under_way[frontend as usize] {
+            self.updates[at].decisions[usize::from(noticed)] += 1;
         }
+    }
+
+    fn wants_witness(&self) -> bool {
+        self.sink.wants_witness()
+    }
+
+    fn judged(&mut self, _now: SimTime, attempt: &Attempt, judgement: &Judgement) {
+        let tokens = u64::from(attempt.input_tokens) + u64::from(attempt.output_tokens);
+        self.each(attempt.tag, attempt.class, |m| m.quality.count(judgement, tokens));
+        self.counts.quality.count(judgement);
+    }
+
+    fn standing(&mut self, now: SimTime, frontend: u32, worker: u32, standing: Standing) {
+        self.enter(now);
+        if let Some(standings) = &mut self.standings {
+            standings.set(now, frontend, worker, standing);
+        }
+    }
+
+    fn engine_waits(&mut self, _now: SimTime, attempt: &Attempt) {
+        self.each(attempt.tag, attempt.class, |m| m.quality.waited_in_engine += 1);
+    }
+
+    fn follows(&self) -> Option<u64> {
+        self.follows
+    }
+
+    fn story(&mut self, now: SimTime, event: StoryEvent) {
+        if self.story.len() < MOST_STORY {
+            self.story.push((now, event));
+        }
+    }
+
+    fn monitor_end(&mut self, now: SimTime, frontend: u32, monitor: &WorkerMonitor) {
+        self.monitors.push(MonitorEnd::of(now, frontend, monitor));
     }
 
     fn attempt_in_system(&mut self, tag: u16, class: u16) {
@@ -545,6 +656,7 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         }
         let point = self.point(fleet);
         self.sink.interval(self.sampled, now, &point, fleet);
+        self.idle.sample(now.since(self.sampled), fleet);
         self.sample_parts(fleet);
         match &mut self.open {
             Some(open) => open.merge(&point),

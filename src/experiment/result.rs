@@ -1,7 +1,10 @@
 //! What a run found out.
 
 use super::measures::Measures;
+use super::quality::{QualityPoint, WorkerQuality};
+use super::verdicts::{Idle, MonitorEnd};
 use crate::cluster::observer::PostAnswer;
+use crate::cluster::story::StoryEvent;
 use crate::control::{BusyThresholds, Checks, ThresholdUpdate};
 use crate::scenario::Warning;
 use crate::stats::{Merge, Quantiles, ThinnedSeries, Window};
@@ -61,8 +64,20 @@ pub struct RunResult {
     pub workers: Vec<WorkerResult>,
     /// Ranks by worker, then rank.
     pub ranks: Vec<RankResult>,
-    /// Threshold posts in the order of time, then frontend.
+    /// Threshold posts in the order of time, then frontend; the first [`MOST_UPDATES`] of them.
     pub updates: Vec<UpdateResult>,
+    /// All threshold posts together.
+    pub update_lags: UpdateLags,
+    /// Workers as frontends saw them, by id; nothing where the run does not judge decisions.
+    pub quality: Vec<WorkerQuality>,
+    /// Leases and latches that kept workers out for nothing: see [`Idle`].
+    pub idle: Vec<Idle>,
+    /// Checks that excluded a worker at any sample, at the first frontend.
+    pub fired: Checks,
+    /// What each frontend's monitor ended with.
+    pub monitors: Vec<MonitorEnd>,
+    /// The story of the request that was asked for.
+    pub story: Option<Vec<(SimTime, StoryEvent)>>,
     /// The run over time, thinned to a bounded number of points.
     pub series: ThinnedSeries<Point>,
     /// What became of the rows of the trace, if one was replayed.
@@ -166,6 +181,58 @@ pub struct UpdateResult {
     pub silent: Vec<(u32, Vec<u32>)>,
     /// Decisions before `noticed`, and between `noticed` and `all`.
     pub decisions: [u64; 2],
+    /// First decision that would have been another one without it.
+    pub effect: Option<SimTime>,
+    /// A later post replaced it at this instant, before any decision differed.
+    pub effect_superseded: Option<SimTime>,
+}
+
+impl UpdateResult {
+    /// A post at `at` that has reached no stage yet.
+    pub const fn posted(post: u32, frontend: u32, at: SimTime, update: ThresholdUpdate, answer: PostAnswer) -> Self {
+        Self {
+            post,
+            frontend,
+            at,
+            update,
+            answer,
+            noticed: None,
+            workers: Vec::new(),
+            all: None,
+            superseded: None,
+            silent: Vec::new(),
+            decisions: [0, 0],
+            effect: None,
+            effect_superseded: None,
+        }
+    }
+
+    /// Whether it changed nothing: a read, values equal to the stored ones, or a refused update.
+    pub fn is_no_op(&self) -> bool {
+        self.answer != PostAnswer::Changed
+    }
+}
+
+/// Posts that are listed one by one, at most; all of them count in [`UpdateLags`].
+pub const MOST_UPDATES: usize = 100_000;
+/// Instants at which workers came to a post's thresholds that are listed, at most, over all posts.
+pub const MOST_UPDATE_WORKERS: usize = 1_000_000;
+
+/// How long threshold posts took, over all of them.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateLags {
+    /// Posts, counted once per frontend they reached.
+    pub posts: u64,
+    /// Those that changed what the frontend stores.
+    pub changed: u64,
+    /// Those replaced by a later one before they were in force everywhere.
+    pub superseded: u64,
+    /// From the post to its notice, in nanoseconds.
+    pub noticed: Quantiles,
+    /// From the post to its being in force everywhere, in nanoseconds.
+    pub all: Quantiles,
+    /// From the post to the first decision it changed, in nanoseconds.
+    pub effect: Quantiles,
 }
 
 /// One worker at a point of the series.
@@ -233,6 +300,8 @@ pub struct Point {
     pub running: u64,
     /// Sequences waiting in the engines, at the end.
     pub engine_waiting: u64,
+    /// Decisions held against references.
+    pub quality: QualityPoint,
     /// Each worker, while there are few enough.
     pub workers: Vec<WorkerPoint>,
     /// Each rank, while there are few enough.
@@ -257,6 +326,7 @@ impl Merge for Point {
         self.gauge = later.gauge;
         self.running = later.running;
         self.engine_waiting = later.engine_waiting;
+        self.quality.merge(&later.quality);
         for (mine, theirs) in self.workers.iter_mut().zip(&later.workers) {
             mine.slots = last_and_most(mine.slots, theirs.slots);
             mine.waiting = last_and_most(mine.waiting, theirs.waiting);

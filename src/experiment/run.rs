@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub replication: u64,
     /// How ranks are simulated.
     pub engine: EngineKind,
+    /// The request, counted from 0, whose story is wanted.
+    pub explain: Option<u64>,
 }
 
 /// Runs `scenario`; streamed parts of the result go to `sink`.
@@ -52,7 +54,7 @@ fn run_with<G: StepGroup, S: Sink>(
         Warmup::Mser5 => super::warmup::find::<G>(scenario, options, interval)?,
     };
     let setup = setup(scenario, options, interval);
-    let recorder = Recorder::new(scenario, warmup, interval, sink);
+    let recorder = Recorder::new(scenario, warmup, interval, sink).with_story_of(options.explain);
     let mut simulation = Simulation::<G, _>::new(setup, recorder)?;
     let ended = match simulation.run(remote)? {
         Ended::Horizon => RunEnd::Horizon,
@@ -84,6 +86,7 @@ pub(super) fn setup(scenario: &Scenario, options: RunOptions, sample_interval: S
         sample_interval,
         max_events: scenario.limits.max_events,
         max_requests_in_system: scenario.limits.max_requests_in_system,
+        judge_decisions: scenario.judges_decisions(),
     }
 }
 

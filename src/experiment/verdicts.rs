@@ -1,5 +1,12 @@
 //! What a reader of a result should know beyond its figures.
 
+mod checks;
+mod idle;
+
+pub use checks::{HeldLatch, MonitorEnd};
+pub use idle::Idle;
+pub(super) use idle::IdleTimes;
+
 use super::result::{Point, RunResult};
 use crate::scenario::{Scenario, Warning};
 use crate::stats::backlog_trend;
@@ -12,12 +19,31 @@ pub mod codes {
     pub const INCOMPLETE: &str = "incomplete";
     /// Nothing arrived.
     pub const NO_REQUESTS: &str = "no_requests";
+    /// A configured check whose signal or capacity never came.
+    pub const NEVER_EVALUABLE: &str = "never_evaluable";
+    /// A configured check whose line no rank can cross.
+    pub const THRESHOLD_CANNOT_FIRE: &str = "threshold_cannot_fire";
+    /// A latch that stays set by a signal that has gone silent.
+    pub const LATCH_HELD_BY_SILENCE: &str = "latch_held_by_silence";
+    /// A worker that was excluded as busy while it had nothing to do.
+    pub const BUSY_WHILE_IDLE: &str = "busy_while_idle";
+    /// A worker that was under a lease while it had nothing to do.
+    pub const LEASED_WHILE_IDLE: &str = "leased_while_idle";
+    /// Leases that end just when the refused come back.
+    pub const LEASE_LOCKED_TO_RETRIES: &str = "lease_locked_to_retries";
+    /// A worker that came back from reported down without its configuration.
+    pub const UNCONFIGURED_WORKER: &str = "unconfigured_worker";
 }
 
 /// The warnings of a finished run.
 pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    warnings.extend(saturated(result));
+    warnings.extend(saturated(scenario, result));
+    warnings.extend(checks::never_evaluable(scenario, result));
+    warnings.extend(checks::cannot_fire(scenario));
+    warnings.extend(checks::held_by_silence(result));
+    warnings.extend(idle::warnings(result));
+    warnings.extend(idle::locked_to_retries(scenario, result));
     if !result.end.is_complete() {
         warnings.push(Warning {
             code: codes::INCOMPLETE,
@@ -38,7 +64,7 @@ pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
 }
 
 /// Whether the backlog grew over the last half of the run (one-sided t test between batch means, at 99 %).
-fn saturated(result: &RunResult) -> Option<Warning> {
+fn saturated(scenario: &Scenario, result: &RunResult) -> Option<Warning> {
     let backlog: Vec<f64> = result.series.full_points().iter().map(|p: &Point| p.unfinished as f64).collect();
     let last_half = &backlog[backlog.len() / 2..];
     let rising = backlog_trend(last_half)?.is_rising(0.99);
@@ -47,9 +73,10 @@ fn saturated(result: &RunResult) -> Option<Warning> {
         code: codes::SATURATED,
         subject: "backlog".to_owned(),
         cause: format!(
-            "requests in the system kept growing over the last half of the run: {:.2}/s offered, {:.2}/s completed",
+            "requests in the system kept growing over the last half of the run: {:.2}/s offered, {:.2}/s completed{}",
             total.offered_rate().unwrap_or(0.0),
             total.throughput().unwrap_or(0.0),
+            checks::decode_never_fired(scenario, result),
         ),
         next_step: "latencies of such a run grow with its length: add workers, lower the rate, or set limits".to_owned(),
     })

@@ -25,7 +25,8 @@ impl Observer for Backlog {
 /// # Errors
 /// As a run.
 pub(super) fn find<G: StepGroup>(scenario: &Scenario, options: RunOptions, interval: Span) -> Result<Span, WorkloadError> {
-    let setup = setup(scenario, options, interval);
+    // Judging decisions changes none, and the cut does not ask for it.
+    let setup = crate::cluster::Setup { judge_decisions: false, ..setup(scenario, options, interval) };
     let mut simulation = Simulation::<G, _>::new(setup, Backlog::default())?;
     simulation.run(&Remote::default())?;
     Ok(match mser5(&simulation.into_observer().0) {

@@ -63,6 +63,13 @@ fn events(scenario: &Scenario) -> Vec<Mark> {
             EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
             EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
             EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
+            EventAction::WorkerCrash(crash) => format!("worker {} crashes", crash.worker),
+            EventAction::WorkerDrain { worker } => format!("worker {worker} drains"),
+            EventAction::WorkerSlow(slow) => format!("worker {} takes {} times as long", slow.worker, slow.factor),
+            EventAction::NetworkDelay(network) => format!("network delay {}", network.delay),
+            EventAction::Scale(scale) => format!("scale to {}", scale.workers),
+            EventAction::TelemetryOutage(_) => "telemetry outage".to_owned(),
+            EventAction::TelemetryFreeze(_) => "telemetry freeze".to_owned(),
             EventAction::PostBusyThreshold(_) | EventAction::Load(_) | EventAction::SchedulerLoad(_) => continue,
         };
         marks.push(mark(event.at, MarkKind::Fault, label));

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::cluster::observer::{AttemptOutcome, FleetSample};
 use crate::cluster::request::{Attempt, Request};
+use crate::cluster::worker::Worker;
 use crate::control::{Check, Checks, Refusal, RefusalLayer, RefusalReason, status::UNAVAILABLE_STATUS};
 use crate::experiment::Sink;
 use crate::experiment::result::Point;
@@ -13,7 +14,8 @@ use crate::units::{SimTime, Span};
 
 /// Columns of `requests.csv`: one row per attempt, in the order in which attempts end.
 pub const REQUESTS_HEADER: &str = "request,attempt,class,arrival_s,start_s,end_s,frontend,worker,rank,input_tokens,output_tokens,\
-outcome,status,reason,decisive,layer,ttft_s,tpot_s,e2e_s,queue_wait_s,migrations,request_e2e_s\n";
+outcome,status,reason,decisive,layer,ttft_s,tpot_s,e2e_s,queue_wait_s,migrations,request_e2e_s,rule,why_worker,why_rank,measured,\
+limit,age_s\n";
 
 /// Columns of `timeseries.csv`: one row per interval.
 pub const TIMESERIES_HEADER: &str = "start_s,end_s,offered,attempts,completed,good,refused,all_workers_busy,worker_at_capacity,\
@@ -99,6 +101,59 @@ pub struct Streams<W> {
     check_sets: [String; 16],
     /// Ranks of each worker.
     ranks: Vec<u32>,
+    /// Requests each worker's gate lets in, N + Q, where it has one.
+    gates: Vec<Option<u64>>,
+}
+
+/// What a refusal rests on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Why {
+    /// The setting at work.
+    rule: &'static str,
+    worker: Option<u32>,
+    rank: Option<u32>,
+    /// Blocks, tokens, or requests.
+    measured: Option<u64>,
+    limit: Option<f64>,
+    /// Since the value was observed, or the lease began.
+    age: Option<Span>,
+}
+
+impl Why {
+    fn of(now: SimTime, outcome: &AttemptOutcome, gates: &[Option<u64>]) -> Self {
+        let AttemptOutcome::Refused { refusal, why, .. } = outcome else { return Self::default() };
+        if let RefusalLayer::WorkerGate(worker) = refusal.layer {
+            let inside = gates.get(Worker::index(worker.0)).copied().flatten();
+            let limit = inside.map(|n| n as f64);
+            let rule = "engine_request_limit+request_queue_limit";
+            // A gate refuses when all its places are taken, and says so at once.
+            return Self { rule, worker: Some(worker.0), measured: inside, limit, age: Some(Span::ZERO), ..Self::default() };
+        }
+        if let Some(why) = why {
+            return Self {
+                rule: rule(why.check),
+                worker: Some(why.worker.0),
+                rank: Some(why.rank),
+                measured: Some(why.measured),
+                limit: Some(why.limit),
+                age: Some(now.since(why.observed_at)),
+            };
+        }
+        match refusal.leased_since {
+            Some(since) => Self { rule: rule(Check::Lease), age: Some(now.since(since)), ..Self::default() },
+            None => Self::default(),
+        }
+    }
+}
+
+/// The setting behind a check.
+const fn rule(check: Check) -> &'static str {
+    match check {
+        Check::Decode => "active_decode_blocks_threshold",
+        Check::Prefill => "active_prefill_tokens_threshold",
+        Check::PrefillFraction => "active_prefill_tokens_threshold_frac",
+        Check::Lease => "overload_lease",
+    }
 }
 
 impl<W: Write> Streams<W> {
@@ -111,6 +166,13 @@ impl<W: Write> Streams<W> {
             workers: None,
             classes: class_names(scenario),
             check_sets: std::array::from_fn(|bits| name_of(Check::ALL.into_iter().filter(|&c| bits >> c as usize & 1 == 1))),
+            gates: types
+                .clone()
+                .flat_map(|t| {
+                    let places = t.engine_request_limit.map(|n| u64::from(n) + u64::from(t.request_queue_limit));
+                    std::iter::repeat_n(places, t.count() as usize)
+                })
+                .collect(),
             ranks: types.flat_map(|t| std::iter::repeat_n(t.data_parallel_size, t.count() as usize)).collect(),
         }
     }
@@ -227,7 +289,8 @@ impl<W: Write> Sink for Streams<W> {
             Some(name) => row.text(name),
             None => row.int(attempt.class.into()),
         };
-        row.time(request.arrival)
+        let row = row
+            .time(request.arrival)
             .time(attempt.start)
             .time(now)
             .int(attempt.frontend.into())
@@ -245,8 +308,19 @@ impl<W: Write> Sink for Streams<W> {
             .opt_span(completed.then(|| now.since(attempt.start)))
             .opt_span(attempt.slot.map(|at| at.since(attempt.start)))
             .int(attempt.tried.len() as u64)
-            .opt_span(completed.then(|| now.since(request.arrival)))
+            .opt_span(completed.then(|| now.since(request.arrival)));
+        let why = Why::of(now, outcome, &self.gates);
+        row.text(why.rule)
+            .opt_int(why.worker.map(u64::from))
+            .opt_int(why.rank.map(u64::from))
+            .opt_int(why.measured)
+            .float(why.limit)
+            .opt_span(why.age)
             .end();
+    }
+
+    fn wants_witness(&self) -> bool {
+        self.requests.is_some()
     }
 
     fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample) {

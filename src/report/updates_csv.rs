@@ -75,19 +75,9 @@ mod tests {
     use crate::control::ThresholdUpdate;
 
     fn update(answer: PostAnswer) -> UpdateResult {
-        UpdateResult {
-            post: 0,
-            frontend: 1,
-            at: SimTime::from_nanos(2_000_000_000),
-            update: ThresholdUpdate { active_decode_blocks_threshold: Some(0.6), ..ThresholdUpdate::default() },
-            answer,
-            noticed: None,
-            workers: Vec::new(),
-            all: None,
-            superseded: None,
-            silent: Vec::new(),
-            decisions: [3, 40],
-        }
+        let posted = ThresholdUpdate { active_decode_blocks_threshold: Some(0.6), ..ThresholdUpdate::default() };
+        let at = SimTime::from_nanos(2_000_000_000);
+        UpdateResult { decisions: [3, 40], ..UpdateResult::posted(0, 1, at, posted, answer) }
     }
 
     fn rows(update: UpdateResult) -> Vec<String> {

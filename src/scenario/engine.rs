@@ -202,6 +202,6 @@ fn takes_no_time(timing: &StepTiming) -> bool {
             [base, prefill, prefill_squared, decode, context].iter().all(|a| **a == Attos::ZERO)
         }
         StepTiming::TwoPart { prefill, decode } => prefill.iter().chain(decode).all(|a| *a == Attos::ZERO),
-        StepTiming::Mocker => false,
+        StepTiming::Mocker | StepTiming::Slowed { .. } => false,
     }
 }

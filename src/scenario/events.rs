@@ -6,6 +6,7 @@ use crate::cluster::config::{
 use crate::control::ThresholdUpdate;
 use crate::units::{SimTime, Span};
 
+use super::faults;
 use super::fleet::figure;
 use super::item::Item;
 use super::section::{Section, in_backticks};
@@ -13,12 +14,26 @@ use super::workload::worker;
 
 const MAX_EVENTS: usize = 1_000_000;
 const MAX_BATCH: usize = 1_000_000;
-const MAX_RANK: u32 = 1_023;
+pub(super) const MAX_RANK: u32 = 1_023;
 const MAX_FIGURE: u64 = 1_000_000_000_000_000;
 
 /// The keys of which an event has exactly one.
-const ACTIONS: [&str; 7] =
-    ["post_busy_threshold", "load", "scheduler_load", "worker_leave", "worker_join", "report_down", "runtime_config"];
+const ACTIONS: [&str; 14] = [
+    "post_busy_threshold",
+    "load",
+    "scheduler_load",
+    "worker_leave",
+    "worker_join",
+    "report_down",
+    "runtime_config",
+    "worker_crash",
+    "worker_drain",
+    "worker_slow",
+    "network_delay",
+    "scale",
+    "telemetry_outage",
+    "telemetry_freeze",
+];
 
 /// What the events have to agree with.
 pub(super) struct Surroundings<'a> {
@@ -71,8 +86,17 @@ pub(super) fn reaches_frontends(action: &EventAction) -> bool {
         EventAction::PostBusyThreshold(_)
         | EventAction::Load(_)
         | EventAction::SchedulerLoad(_)
+        | EventAction::TelemetryOutage(_)
         | EventAction::ReportDown { .. } => true,
-        EventAction::WorkerLeave { .. } | EventAction::WorkerJoin { .. } | EventAction::RuntimeConfig(_) => false,
+        EventAction::WorkerLeave { .. }
+        | EventAction::WorkerJoin { .. }
+        | EventAction::RuntimeConfig(_)
+        | EventAction::WorkerCrash(_)
+        | EventAction::WorkerDrain { .. }
+        | EventAction::WorkerSlow(_)
+        | EventAction::NetworkDelay(_)
+        | EventAction::Scale(_)
+        | EventAction::TelemetryFreeze(_) => false,
     }
 }
 
@@ -121,6 +145,13 @@ fn actions(section: &mut Section<'_>, around: &Surroundings<'_>) -> Vec<EventAct
         "worker_leave" => one(worker(&item).map(|worker| EventAction::WorkerLeave { worker })),
         "worker_join" => one(worker(&item).map(|worker| EventAction::WorkerJoin { worker })),
         "report_down" => one(worker(&item).map(|worker| EventAction::ReportDown { worker })),
+        "worker_drain" => one(worker(&item).map(|worker| EventAction::WorkerDrain { worker })),
+        "worker_crash" => one(faults::worker_crash(&item, around).map(EventAction::WorkerCrash)),
+        "worker_slow" => one(faults::worker_slow(&item, around).map(EventAction::WorkerSlow)),
+        "network_delay" => one(faults::network_delay(&item, around).map(EventAction::NetworkDelay)),
+        "scale" => one(faults::scale(&item, around).map(EventAction::Scale)),
+        "telemetry_outage" => one(faults::telemetry(&item, around).map(EventAction::TelemetryOutage)),
+        "telemetry_freeze" => one(faults::telemetry(&item, around).map(EventAction::TelemetryFreeze)),
         _ => one(runtime_config(&item, around).map(EventAction::RuntimeConfig)),
     }
 }

@@ -99,5 +99,6 @@ pub(super) fn decode_telemetry(section: &mut Section<'_>) -> TelemetryConfig {
         debounce: section.span("debounce").unwrap_or(default.debounce),
         delay: section.item("delay").and_then(|item| spans::decode(&item)).unwrap_or(default.delay),
         loss: section.number("loss", NumberRange::SHARE).unwrap_or(default.loss),
+        reorder: section.boolean("reorder").unwrap_or(default.reorder),
     }
 }

@@ -12,6 +12,7 @@ mod document;
 mod engine;
 mod events;
 mod fault;
+mod faults;
 mod fleet;
 mod frontend;
 mod item;

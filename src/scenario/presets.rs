@@ -209,7 +209,7 @@ impl StepTiming {
                 context: scale(*context)?,
             },
             Self::TwoPart { prefill, decode } => Self::TwoPart { prefill: scale3(*prefill)?, decode: scale3(*decode)? },
-            Self::Mocker => (factor == Decimal::ONE).then_some(Self::Mocker)?,
+            Self::Mocker | Self::Slowed { .. } => (factor == Decimal::ONE).then(|| self.clone())?,
         })
     }
 }

@@ -196,6 +196,7 @@ fn output(section: &mut Section<'_>) -> OutputConfig {
             .filter(|item| !item.is_text("auto"))
             .and_then(|item| item.positive_span()),
         quantile_method: section.one_of("quantile_method", &QUANTILE_METHODS).unwrap_or_default(),
+        decision_quality: section.item("decision_quality").filter(|item| !item.is_text("auto")).and_then(|item| item.boolean()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The resolved scenario: what a file means, complete and valid.
 
-use crate::cluster::config::{ClientConfig, FleetConfig, FrontendConfig, ScenarioEvent, TelemetryConfig};
+use crate::cluster::config::{ClientConfig, EventAction, FleetConfig, FrontendConfig, ScenarioEvent, TelemetryConfig};
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 
@@ -81,6 +81,27 @@ pub struct OutputConfig {
     pub timeseries_interval: Option<Span>,
     /// How quantiles are taken.
     pub quantile_method: QuantileMethod,
+    /// Judge every decision by what a frontend without delay would have known; `None` where something can refuse and the fleet
+    /// is small ([`Scenario::judges_decisions`]).
+    pub decision_quality: Option<bool>,
+}
+
+/// Ranks of a fleet whose decisions are judged unasked, at most.
+const MOST_RANKS_JUDGED_UNASKED: u64 = 256;
+
+impl Scenario {
+    /// Whether the decisions of a run are judged.
+    pub fn judges_decisions(&self) -> bool {
+        let ranks = self.fleet.types.iter().map(|t| u64::from(t.count()) * u64::from(t.data_parallel_size)).sum::<u64>();
+        self.output.decision_quality.unwrap_or_else(|| self.can_refuse() && ranks <= MOST_RANKS_JUDGED_UNASKED)
+    }
+
+    /// Whether anything can refuse a request for overload.
+    fn can_refuse(&self) -> bool {
+        let posted = self.events.iter().any(|event| matches!(event.action, EventAction::PostBusyThreshold(_)));
+        let gated = self.fleet.types.iter().any(|t| t.engine_request_limit.is_some());
+        self.frontend.thresholds.any() || posted || gated
+    }
 }
 
 /// How a quantile p of n ascending samples is taken.

@@ -623,6 +623,15 @@ impl StepGroup for Coalesced {
         (rank.running, rank.waiting.len() as u32)
     }
 
+    fn waiting_blocks(&self, rank: u32) -> u64 {
+        let bs = u64::from(self.spec.block_size);
+        let tokens = |handle: &u32| {
+            let sequence = &self.sequences[*handle as usize];
+            u64::from(sequence.input) + u64::from(sequence.generated)
+        };
+        self.ranks[rank as usize].waiting.iter().map(|handle| tokens(handle).div_ceil(bs)).sum()
+    }
+
     fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot {
         self.ranks[rank as usize].snapshot(&self.spec, self.ended(now, true))
     }

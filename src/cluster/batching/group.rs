@@ -135,6 +135,9 @@ pub trait StepGroup {
     /// Sequences of a rank with a seat, and waiting for one.
     fn occupancy(&self, rank: u32) -> (u32, u32);
 
+    /// KV blocks that the waiting sequences of a rank need for all they have to compute before their next token.
+    fn waiting_blocks(&self, rank: u32) -> u64;
+
     /// The rank as it stands at `now`, after everything that ended or started by then.
     fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot;
 

@@ -270,6 +270,11 @@ impl StepGroup for Stepwise {
         (rank.running.len() as u32, rank.waiting.len() as u32)
     }
 
+    fn waiting_blocks(&self, rank: u32) -> u64 {
+        let bs = u64::from(self.spec.block_size);
+        self.ranks[rank as usize].waiting.iter().map(|s| s.need(s.remaining(), bs)).sum()
+    }
+
     fn snapshot(&self, _now: SimTime, rank: u32) -> RankSnapshot {
         let rank = &self.ranks[rank as usize];
         RankSnapshot {

@@ -52,6 +52,10 @@ impl StepTiming {
                 first + second
             }
             Self::Mocker => mocker_pass(work, pool_tokens),
+            Self::Slowed { timing, millionths } => {
+                let full_speed = timing.duration(work, pool_tokens);
+                Attos(full_speed.0 * u128::from(*millionths) / u128::from(crate::cluster::config::FULL_SPEED))
+            }
         }
     }
 
@@ -62,7 +66,7 @@ impl StepTiming {
         let per_context = match self {
             Self::SingleBase { context, .. } => *context,
             Self::TwoPart { decode: [.., d2], .. } => *d2,
-            Self::Mocker => return None,
+            Self::Mocker | Self::Slowed { .. } => return None,
         };
         Some(StepLine { first: self.duration(work, 0), growth: times(per_context, work.decode) })
     }

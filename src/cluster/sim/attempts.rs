@@ -1,12 +1,15 @@
 //! An attempt from its frontend through a gate to its end, and what its client does then.
 
+use super::network::Reply;
 use super::{Event, Simulation, kind};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::clients::Failure;
 use crate::cluster::observer::{AttemptOutcome, Observer, RequestOutcome};
 use crate::cluster::request::{Attempt, Request, Stage};
+use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
-use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalReason, WorkerId};
+use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalLayer, RefusalReason, WorkerId};
+use crate::units::SimTime;
 use crate::workload::source::RequestSpec;
 
 /// Status of an answer that broke off.
@@ -30,6 +33,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         };
         self.arrived += 1;
         request.tag = self.observer.offered(self.now, &request);
+        self.tell(request.id, || StoryEvent::Arrived { input_tokens: spec.input_tokens, output_tokens: spec.output_tokens });
         let index = self.requests.insert(request);
         self.try_request(index);
     }
@@ -60,9 +64,12 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             migration: MigrationBudget::new(self.setup.frontend.migration_limit, request.pinned.is_some()),
             tried: Vec::new(),
             handle: 0,
+            answered: 0,
+            answer_at: SimTime::ZERO,
             abandoned: false,
         };
         self.observer.attempt_started(self.now, request);
+        self.tell(attempt.id, || StoryEvent::Attempt { number: attempt.number, frontend });
         let servable = self.servable(attempt.input_tokens, attempt.output_tokens);
         let attempt = self.attempts.insert(attempt);
         if !servable {
@@ -92,32 +99,48 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn dispatch(&mut self, index: u32) {
         let frontend = self.attempts[index].frontend;
         self.decided(frontend);
-        let (routed, published) = self.frontends[frontend as usize].route(self.now, index, &self.attempts[index]);
-        match routed {
+        let views = self.views_for_story(index);
+        let reference = self.quality.as_mut().map(|quality| quality.fresh(frontend));
+        let routing = self.frontends[frontend as usize].route(self.now, index, &self.attempts[index], reference);
+        if routing.by_post {
+            self.updates.took_effect(self.now, frontend, &mut self.observer);
+        }
+        if self.quality.is_some() {
+            self.judge(index, &routing);
+        }
+        if let Some(workers) = views {
+            self.tell(self.attempts[index].id, || StoryEvent::Decision { workers, routed: routing.routed });
+        }
+        match routing.routed {
             Err(refusal) => self.refuse(index, refusal),
             Ok(destination) => {
-                self.after_load(frontend, Some(destination.worker), published);
+                self.published(frontend, destination.worker, &routing.booked);
                 let attempt = &mut self.attempts[index];
                 attempt.worker = Some(destination.worker.0);
                 attempt.rank = destination.rank;
-                self.reach_worker(index, destination.worker.0);
+                self.send(index, destination.worker.0);
             }
         }
     }
 
     /// The attempt knocks at the worker's gate.
-    fn reach_worker(&mut self, index: u32, id: u32) {
+    pub(super) fn reach_worker(&mut self, index: u32, id: u32) {
         let worker = &mut self.workers[Worker::index(id)];
         if !worker.present {
-            self.unreachable(index, id);
+            let gate = worker.gate_state();
+            self.tell(self.attempts[index].id, || StoryEvent::Gate { worker: id, admission: None, gate });
+            self.reply(index, id, Reply::Unreachable);
             return;
         }
         let admission = worker.gate.as_mut().map_or(Admission::Direct, |gate| gate.arrive(index));
+        let gate = worker.gate_state();
+        self.tell(self.attempts[index].id, || StoryEvent::Gate { worker: id, admission: Some(admission), gate });
         match admission {
-            Admission::Direct => self.enter_engine(index),
+            Admission::Direct => self.enter_engine(index, false),
             Admission::Queued => self.attempts[index].stage = Stage::Queued,
             Admission::Rejected => {
-                self.turned_away(index, id);
+                self.observer.worker_rejected(self.now, id);
+                self.reply(index, id, Reply::Rejected);
                 return;
             }
         }
@@ -130,10 +153,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     /// The worker answered "at capacity": a lease, then the booking ends, then perhaps another worker.
-    fn turned_away(&mut self, index: u32, id: u32) {
-        self.observer.worker_rejected(self.now, id);
+    pub(super) fn turned_away(&mut self, index: u32, id: u32) {
         let frontend = self.attempts[index].frontend;
-        self.frontends[frontend as usize].control.worker_rejected(self.now, WorkerId(id));
+        self.frontends[frontend as usize].worker_rejected(self.now, WorkerId(id));
+        self.marked(frontend, id);
         self.leave_frontend(index, id);
         if self.migrate(index, id, DispatchFailure::WorkerAtCapacity) {
             return;
@@ -142,9 +165,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     /// Nobody answers at the worker's address: the frontend notes it as down.
-    fn unreachable(&mut self, index: u32, id: u32) {
+    pub(super) fn unreachable(&mut self, index: u32, id: u32) {
         let frontend = self.attempts[index].frontend;
-        self.frontends[frontend as usize].control.report_down(self.now, WorkerId(id));
+        self.report_down(frontend, id);
         self.leave_frontend(index, id);
         if self.migrate(index, id, DispatchFailure::ConnectionFailed) {
             return;
@@ -157,7 +180,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn leave_frontend(&mut self, index: u32, id: u32) {
         let frontend = self.attempts[index].frontend;
         let published = self.frontends[frontend as usize].end(self.now, index, id);
-        self.after_load(frontend, Some(WorkerId(id)), published);
+        self.published(frontend, WorkerId(id), &published);
     }
 
     /// Whether the frontend tries another worker; if so it does behind the arrivals of this instant.
@@ -170,6 +193,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         attempt.worker = None;
         attempt.rank = None;
         attempt.stage = Stage::Frontend;
+        let (request, produced) = (attempt.id, attempt.produced);
+        self.tell(request, || StoryEvent::Migrated { worker: failed, failure, produced });
         let stamp = self.attempts.stamp(index);
         self.queue.push(self.now, kind::RETRY, Event::Redispatch { attempt: index, stamp });
         true
@@ -179,19 +204,34 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn refuse(&mut self, index: u32, refusal: Refusal) {
         let outcome = match refusal.reason {
             RefusalReason::Unavailable => AttemptOutcome::Unavailable { refusal },
-            _ => AttemptOutcome::Refused { refusal, status: self.setup.frontend.overload_status_code },
+            _ => {
+                let frontend = &self.frontends[self.attempts[index].frontend as usize];
+                let at_frontend = !matches!(refusal.layer, RefusalLayer::WorkerGate(_));
+                let wanted = at_frontend && (self.observer.wants_witness() || self.followed == Some(self.attempts[index].id));
+                let why = wanted.then(|| frontend.control.shedding().witness(&refusal)).flatten();
+                AttemptOutcome::Refused { refusal, status: self.setup.frontend.overload_status_code, why }
+            }
         };
         self.end_attempt(index, &outcome);
     }
 
-    /// The attempt gets an engine slot.
-    pub(super) fn enter_engine(&mut self, index: u32) {
+    /// The attempt gets an engine slot; `amid_ends` where other steps of this instant may still have to end.
+    pub(super) fn enter_engine(&mut self, index: u32, amid_ends: bool) {
         let attempt = &mut self.attempts[index];
         attempt.stage = Stage::Engine;
         attempt.slot.get_or_insert(self.now);
-        let id = attempt.worker.expect("a dispatched attempt has a worker");
+        let (request, id) = (attempt.id, attempt.worker.expect("a dispatched attempt has a worker"));
         self.workers[Worker::index(id)].in_engine += 1;
+        self.tell(request, || StoryEvent::Slot { worker: id });
         self.compute(index, id);
+        if self.quality.is_some() {
+            let stamp = self.attempts.stamp(index);
+            if amid_ends {
+                self.queue.push(self.now, kind::LOAD, Event::Seat { attempt: index, stamp });
+            } else {
+                self.look_for_seat(index, stamp);
+            }
+        }
     }
 
     /// A request left the engine of a worker; whoever waits for its slot gets it.
@@ -212,7 +252,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             self.attempts.discard(gone);
         }
         if let Some(next) = next {
-            self.enter_engine(next);
+            self.enter_engine(next, true);
         }
         self.gate_changed(id);
     }
@@ -231,6 +271,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn settle(&mut self, index: u32, attempt: u32, outcome: &AttemptOutcome) {
         let request = &self.requests[index];
         self.observer.attempt_ended(self.now, &self.attempts[attempt], request, outcome);
+        let id = request.id;
+        if self.followed == Some(id) {
+            self.observer.story(self.now, StoryEvent::Ended { outcome: outcome.clone() });
+        }
         let (failure, lost) = match outcome {
             AttemptOutcome::Completed => {
                 self.clients.succeeded();
@@ -250,13 +294,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             Some(wait) => {
                 let at = self.now.saturating_add(wait);
                 self.queue.push(at, kind::RETRY, Event::Retry { request: index });
+                self.tell(id, || StoryEvent::Retries { at });
             }
             None => self.end_request(index, attempt, lost),
         }
     }
 
     fn end_request(&mut self, index: u32, last: u32, outcome: RequestOutcome) {
-        self.observer.request_ended(self.now, &self.requests[index], &self.attempts[last], outcome);
+        let request = &self.requests[index];
+        let id = request.id;
+        self.observer.request_ended(self.now, request, &self.attempts[last], outcome);
+        self.tell(id, || StoryEvent::Over { outcome });
         self.requests.discard(index);
         self.next_of_user();
     }
@@ -280,6 +328,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         attempt.abandoned = true;
         match (stage, worker) {
             (Stage::Frontend, _) | (_, None) => self.attempts.discard(index),
+            // The worker finds out when the dispatch reaches it.
+            (Stage::UnderWay, Some(id)) => {
+                self.leave_frontend(index, id);
+                self.attempts.discard(index);
+            }
+            (Stage::Answered, Some(id)) => {
+                self.leave_frontend(index, id);
+                let attempt = &self.attempts[index];
+                self.observer.wasted(self.now, attempt, attempt.answered);
+                self.attempts.discard(index);
+            }
             // It keeps its place in the queue until its turn comes.
             (Stage::Queued, Some(id)) => self.leave_frontend(index, id),
             (Stage::Engine, Some(id)) => {

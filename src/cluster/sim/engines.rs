@@ -1,11 +1,12 @@
 //! Steps and services: starts, ends, first tokens, departures.
 
-use super::{Engine, Event, Simulation, kind};
+use super::network::Reply;
+use super::{Engine, Event, Simulation, faults, kind};
 use crate::cluster::batching::{NewSequence, Next, StepEvent, StepGroup};
 use crate::cluster::config::RankDispatch;
-use crate::cluster::observer::{AttemptOutcome, Observer};
+use crate::cluster::observer::Observer;
+use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
-use crate::control::BookingId;
 
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An attempt that has a slot starts to compute, or to wait for a seat on its rank.
@@ -19,6 +20,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                     // By a stream of the request's own: its service does not depend on who was served before.
                     sampler.draw(&mut self.setup.streams.stream("service", attempt.id))
                 });
+                let service = faults::at_pace(service, worker.pace.0);
                 let stamp = self.attempts.stamp(index);
                 let at = self.now.saturating_add(service);
                 self.queue.push(at, kind::SERVICE_END, Event::ServiceEnd { attempt: index, stamp });
@@ -36,7 +38,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                     NewSequence { key: index, input_tokens: attempt.input_tokens, output_tokens: attempt.output_tokens };
                 let (handle, next) = self.groups[group as usize].steps.enqueue(self.now, place, sequence);
                 attempt.handle = handle;
+                let request = attempt.id;
                 self.follow(group, next);
+                self.tell(request, || StoryEvent::Rank { worker: id, rank });
             }
         }
     }
@@ -108,8 +112,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn take_step_events(&mut self, group: u32, events: &mut Vec<StepEvent>) {
         for event in events.drain(..) {
             match event {
-                StepEvent::FirstToken { key } => self.first_token(key),
-                StepEvent::Token { key, generated } => self.token(key, generated),
+                StepEvent::FirstToken { key } => self.put_out(key, Reply::FirstToken),
+                StepEvent::Token { key, generated } => self.put_out(key, Reply::Tokens(generated)),
                 StepEvent::Completed { key } => self.completed(key),
                 StepEvent::Left { key, generated } => self.left(key, generated),
                 StepEvent::BlocksChanged { rank, used } => {
@@ -120,26 +124,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         }
     }
 
-    fn first_token(&mut self, index: u32) {
-        let attempt = &mut self.attempts[index];
-        attempt.first_token.get_or_insert(self.now);
-        let (frontend, worker) = (attempt.frontend, attempt.worker);
-        let published = self.frontends[frontend as usize].control.first_token(self.now, BookingId(index)).outcome;
-        self.after_load(frontend, worker.map(crate::control::WorkerId), published);
-    }
-
-    /// Where output is tracked: one more token is out.
-    fn token(&mut self, index: u32, generated: u32) {
-        let frontend = self.attempts[index].frontend;
-        self.frontends[frontend as usize].control.output(BookingId(index), u64::from(generated));
+    /// An attempt puts something out.
+    fn put_out(&mut self, index: u32, reply: Reply) {
+        let id = self.attempts[index].worker.expect("it computed somewhere");
+        self.reply(index, id, reply);
     }
 
     /// The worker is done with an attempt.
     fn completed(&mut self, index: u32) {
         let id = self.attempts[index].worker.expect("it computed somewhere");
         self.free_slot(id);
-        self.leave_frontend(index, id);
-        self.end_attempt(index, &AttemptOutcome::Completed);
+        self.reply(index, id, Reply::Completed);
     }
 
     /// A withdrawn attempt has left the engine.
@@ -154,7 +149,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An opaque worker is done with a request, unless the event is void.
     pub(super) fn service_end(&mut self, index: u32, stamp: u32) {
         if self.attempts.current(index, stamp).is_some() {
-            self.first_token(index);
+            self.put_out(index, Reply::FirstToken);
             self.completed(index);
         }
     }

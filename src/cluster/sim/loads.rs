@@ -5,13 +5,21 @@ use crate::cluster::batching::StepGroup;
 use crate::cluster::config::{ScriptedLoad, ScriptedSchedulerLoad, ThresholdPost};
 use crate::cluster::observer::{Observer, PostAnswer};
 use crate::cluster::telemetry::{Debounced, Report};
-use crate::control::{LoadOutcome, Observation, SchedulerLoad, WorkerId, WorkerLoad};
+use crate::control::{LoadOutcome, Observation, Publication, SchedulerLoad, WorkerId, WorkerLoad};
+use crate::units::SimTime;
 
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A step changed the used blocks of a rank, counted over the fleet.
     pub(super) fn blocks_changed(&mut self, rank: u32, used: u64) {
+        self.fresh_blocks(rank, used);
         let Some(telemetry) = &mut self.telemetry else { return };
-        if let Some(at) = telemetry.changed(self.now, rank, used) {
+        let due = telemetry.changed(self.now, rank, used);
+        self.debounce(rank, due);
+    }
+
+    /// Arranges the end of a rank's debounce, where it is not arranged already.
+    pub(super) fn debounce(&mut self, rank: u32, due: Option<SimTime>) {
+        if let Some(at) = due {
             self.queue.push(at, kind::LOAD, Event::Debounce { rank });
         }
     }
@@ -30,7 +38,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn publish(&mut self, rank: u32, used: u64) {
         for frontend in 0..self.frontends.len() as u32 {
             let telemetry = self.telemetry.as_mut().expect("only telemetry publishes");
-            let report = Report { frontend, rank, used };
+            let report = telemetry.report(frontend, rank, used);
             match telemetry.arrival(self.now, rank, frontend) {
                 None => {}
                 Some(at) if at == self.now => self.deliver(report),
@@ -44,8 +52,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// A report under way arrives.
     pub(super) fn receive(&mut self, report: u32) {
-        let report = self.telemetry.as_mut().expect("only telemetry sends").receive(report);
-        self.deliver(report);
+        if let Some(report) = self.telemetry.as_mut().expect("only telemetry sends").receive(report) {
+            self.deliver(report);
+        }
     }
 
     fn deliver(&mut self, report: Report) {
@@ -55,7 +64,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     fn worker_load(&mut self, frontend: u32, load: WorkerLoad) {
-        let outcome = self.frontends[frontend as usize].control.worker_load(self.now, &load);
+        let outcome = self.frontends[frontend as usize].worker_load(self.now, &load);
         self.after_load(frontend, Some(load.worker), outcome);
     }
 
@@ -67,6 +76,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             kv_used_blocks: load.kv_used_blocks,
         };
         let load = WorkerLoad { worker: WorkerId(load.worker), rank: load.rank, report };
+        self.fresh_scripted_load(&load);
         self.each_frontend(frontends, |sim, frontend| sim.worker_load(frontend, load));
     }
 
@@ -81,8 +91,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 active_prefill_tokens: load.active_prefill_tokens,
             })
             .collect();
+        self.fresh_scripted_batch(&loads);
         self.each_frontend(frontends, |sim, frontend| {
-            let outcome = sim.frontends[frontend as usize].control.scheduler_load(sim.now, &loads);
+            let outcome = sim.frontends[frontend as usize].scheduler_load(sim.now, &loads);
             sim.after_load(frontend, None, outcome);
         });
     }
@@ -90,22 +101,27 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// Thresholds are posted to some frontends.
     pub(super) fn post(&mut self, frontends: Option<&[u32]>, post: &ThresholdPost) {
         let number = self.updates.next_post();
+        let known = post.model.as_ref().is_none_or(|model| *model == self.setup.frontend.model);
+        if known && post.update.validate().is_ok() {
+            self.fresh_post(frontends, post.update);
+        }
         self.each_frontend(frontends, |sim, frontend| {
-            let model = &sim.setup.frontend.model;
-            let known = post.model.as_ref().is_none_or(|m| m == model);
-            let control = &mut sim.frontends[frontend as usize].control;
             // The release validates first: an invalid value is 400 for an unknown model, too.
             let answer = match (post.update.validate(), known) {
                 (Err(_), _) => PostAnswer::Invalid,
                 (Ok(()), false) => PostAnswer::UnknownModel,
-                (Ok(()), true) => {
-                    let outcome = control.post_busy_threshold(post.update).expect("the update was validated");
-                    if outcome.changed { PostAnswer::Changed } else { PostAnswer::Unchanged }
-                }
+                (Ok(()), true) => match sim.frontends[frontend as usize].post(post.update) {
+                    Ok(true) => PostAnswer::Changed,
+                    Ok(false) => PostAnswer::Unchanged,
+                    Err(_) => PostAnswer::Invalid,
+                },
             };
+            if answer == PostAnswer::Changed {
+                sim.updates.superseded(sim.now, frontend, &mut sim.observer);
+            }
             sim.observer.threshold_post(sim.now, number, frontend, &post.update, answer);
             if answer == PostAnswer::Changed {
-                sim.updates.posted(sim.now, number, frontend, &mut sim.observer);
+                sim.updates.posted(number, frontend);
             }
         });
     }
@@ -115,6 +131,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         if self.updates.is_pending(frontend) && (outcome.accepted || outcome.noticed) {
             let monitor = self.frontends[frontend as usize].control.monitor();
             self.updates.moved(self.now, frontend, worker, outcome, monitor, &mut self.observer);
+        }
+        if outcome.published {
+            self.exclusions_changed(frontend, worker.filter(|_| !outcome.noticed));
+        }
+    }
+
+    /// A frontend's own tracking may have published.
+    pub(super) fn published(&mut self, frontend: u32, worker: WorkerId, published: &Publication) {
+        self.after_load(frontend, Some(worker), published.outcome);
+        if let Some(load) = published.load {
+            self.fresh_tracking(load);
         }
     }
 

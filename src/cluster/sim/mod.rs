@@ -10,13 +10,21 @@
 //! | `sampling.rs` | what a sample of the time series sees |
 //! | `source.rs` | where requests come from: arrivals, or users in a closed loop |
 //! | `updates.rs` | threshold updates on their way from stored to in force |
+//! | `faults.rs` | crashes, drains, slow workers, slow networks, scaling |
+//! | `network.rs` | dispatches and answers over a slow network |
+//! | `quality.rs` | each decision held against what a frontend without delay would have known |
+//! | `story.rs` | what is told of the one request whose story is wanted |
 
 mod attempts;
 mod engines;
+mod faults;
 mod fleet;
 mod loads;
+mod network;
+mod quality;
 mod sampling;
 mod source;
+mod story;
 mod updates;
 
 use std::collections::VecDeque;
@@ -39,6 +47,8 @@ use crate::workload::error::WorkloadError;
 use crate::workload::source::RequestSpec;
 use crate::workload::spans::SpanSampler;
 use fleet::View;
+use network::Answer;
+use quality::Quality;
 use source::Source;
 use updates::Updates;
 
@@ -69,6 +79,8 @@ pub struct Setup<'a> {
     pub max_events: u64,
     /// Requests in the system or waiting to retry at most.
     pub max_requests_in_system: u64,
+    /// Hold every decision against the references of [`Judgement`](super::observer::Judgement).
+    pub judge_decisions: bool,
 }
 
 /// Why a simulation ended.
@@ -137,6 +149,12 @@ pub struct Simulation<'a, G, O> {
     think: Option<SpanSampler>,
     think_rng: SimRng,
     updates: Updates,
+    /// Where decisions are judged: what they are held against.
+    quality: Option<Quality>,
+    /// Answers on their way over a slow network.
+    answers: Slab<Answer>,
+    /// The request whose story is wanted.
+    followed: Option<u64>,
     /// Scratch.
     step_events: Vec<StepEvent>,
     gone: Vec<u32>,
@@ -165,6 +183,8 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             .transpose()?;
         let think = setup.clients.closed_loop.as_ref().map(|c| SpanSampler::new(&c.think_time)).transpose()?;
         let source = Source::open(&setup)?;
+        let quality = setup.judge_decisions.then(|| Quality::new(settings, setup.frontend.frontends, workers.len()));
+        let followed = observer.follows();
         let mut simulation = Self {
             observer,
             now: SimTime::ZERO,
@@ -188,6 +208,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             think,
             think_rng: streams.stream("think", 0),
             updates: Updates::new(setup.frontend.frontends),
+            quality,
+            answers: Slab::new(),
+            followed,
             step_events: Vec::new(),
             gone: Vec::new(),
             sample: FleetSample::default(),
@@ -204,7 +227,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         for rank in 0..self.rank_names.len() as u32 {
             let (worker, _) = self.rank_names[rank as usize];
             let worker = &self.workers[Worker::index(worker)];
-            if worker.present && matches!(self.engines[worker.kind], Engine::Batching { .. }) {
+            if worker.present && !self.engines[worker.kind].is_opaque() {
                 self.blocks_changed(rank, 0);
             }
         }
@@ -306,6 +329,12 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 }
             }
             Event::Scripted { index } => self.scripted(index),
+            Event::ScriptedEnd { index } => self.scripted_end(index),
+            Event::Join { worker, stamp } => self.loaded(worker, stamp),
+            Event::Expire { frontend } => self.expire(frontend),
+            Event::Seat { attempt, stamp } => self.look_for_seat(attempt, stamp),
+            Event::Reach { attempt, stamp } => self.reached(attempt, stamp),
+            Event::Answer { answer } => self.answered(answer),
             Event::Discover => self.discovered(),
             Event::Sample => {
                 self.take_sample();
@@ -343,6 +372,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             self.updates.at_end(frontend, monitor, |post, worker, silent| {
                 observer.update_never(post, frontend, worker, silent);
             });
+            observer.monitor_end(self.now, frontend, monitor);
         }
         let (requests, observer) = (&self.requests, &mut self.observer);
         let open = self.attempts.iter().filter(|(_, a)| a.is_wanted());
@@ -405,11 +435,19 @@ fn place_groups<G: StepGroup>(workers: &[Worker], engines: &[Engine], watch: Wat
     groups
 }
 
-/// What anyone reads of the ranks: their blocks, if a report can change a decision; their tokens, if a router counts them.
+/// What anyone reads of the ranks: their blocks, if a report can change a decision, or what decisions are held against; their
+/// tokens, if a router counts them.
 fn watch(setup: &Setup<'_>) -> Watch {
-    let posts = setup.events.iter().any(|e| matches!(e.action, EventAction::PostBusyThreshold(_)));
+    let mut updates = setup.events.iter().filter_map(|e| match &e.action {
+        EventAction::PostBusyThreshold(post) => Some(post.update),
+        _ => None,
+    });
+    let posts = updates.clone().next().is_some();
+    let decode = setup.frontend.thresholds.active_decode_blocks_threshold.is_some()
+        || updates.any(|update| update.active_decode_blocks_threshold.is_some());
     let leases = setup.fleet.types.iter().any(|t| t.engine_request_limit.is_some()) && !setup.frontend.overload_lease.is_zero();
     let read = setup.frontend.thresholds.any() || posts || leases;
     let tokens = setup.frontend.router_mode == RouterMode::Kv && setup.frontend.router_track_output_blocks;
-    Watch { blocks: setup.telemetry.worker_kv_metrics && read, tokens }
+    let judged = setup.judge_decisions && (decode || posts);
+    Watch { blocks: (setup.telemetry.worker_kv_metrics && read) || judged, tokens }
 }

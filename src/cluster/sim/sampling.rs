@@ -31,6 +31,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 down: worker.present && !seen.router().is_routable(id),
                 excluded,
                 gate: worker.gate_state(),
+                unconfigured: monitored.is_some_and(|state| state.config().is_none()),
             });
             for rank in 0..worker.ranks {
                 let load = monitored.and_then(|state| state.ranks().find(|(r, _)| *r == rank)).map(|(_, load)| load);

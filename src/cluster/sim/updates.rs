@@ -10,6 +10,8 @@ use crate::units::SimTime;
 pub struct Updates {
     posts: u32,
     pending: Vec<Option<Pending>>,
+    /// The last post that changed thresholds, while no decision has differed for it.
+    without_effect: Vec<Option<u32>>,
 }
 
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ struct Pending {
 impl Updates {
     /// No update at any of `frontends` frontends.
     pub fn new(frontends: u32) -> Self {
-        Self { posts: 0, pending: vec![None; frontends as usize] }
+        Self { posts: 0, pending: vec![None; frontends as usize], without_effect: vec![None; frontends as usize] }
     }
 
     /// Numbers a post.
@@ -37,11 +39,25 @@ impl Updates {
         self.pending[frontend as usize].is_some()
     }
 
+    /// Another post is about to replace the last one of a frontend: what that has not reached by now it never will.
+    pub fn superseded(&mut self, now: SimTime, frontend: u32, observer: &mut impl Observer) {
+        let frontend_at = frontend as usize;
+        let pending = self.pending[frontend_at].take().map(|pending| pending.post);
+        if let Some(post) = pending.or(self.without_effect[frontend_at].take()) {
+            observer.update_stage(now, post, frontend, UpdateStage::Superseded);
+        }
+    }
+
     /// A post changed what a frontend stores.
-    pub fn posted(&mut self, now: SimTime, post: u32, frontend: u32, observer: &mut impl Observer) {
-        let fresh = Pending { post, noticed: false, current: Vec::new() };
-        if let Some(old) = self.pending[frontend as usize].replace(fresh) {
-            observer.update_stage(now, old.post, frontend, UpdateStage::Superseded);
+    pub fn posted(&mut self, post: u32, frontend: u32) {
+        self.pending[frontend as usize] = Some(Pending { post, noticed: false, current: Vec::new() });
+        self.without_effect[frontend as usize] = Some(post);
+    }
+
+    /// A frontend took a decision that would have been another one without its last post.
+    pub fn took_effect(&mut self, now: SimTime, frontend: u32, observer: &mut impl Observer) {
+        if let Some(post) = self.without_effect[frontend as usize].take() {
+            observer.update_stage(now, post, frontend, UpdateStage::Effect);
         }
     }
 

@@ -1,16 +1,17 @@
 //! `[[events]]`.
 
 use crate::cluster::config::{
-    EventAction, RuntimeConfigChange, ScenarioEvent, ScriptedLoad, ScriptedSchedulerLoad, ThresholdPost,
+    EventAction, FleetConfig, NetworkDelay, RuntimeConfigChange, Scale, ScenarioEvent, ScriptedLoad, ScriptedSchedulerLoad,
+    TelemetryFault, ThresholdPost, WorkerCrash, WorkerSlow,
 };
 use crate::control::{BusyThresholds, ThresholdUpdate};
 
 use super::super::events::reaches_frontends;
 use super::fleet::figure;
 use super::frontend::thresholds;
-use super::writer::{Writer, inline, instant, list, quoted, span};
+use super::writer::{Writer, float, inline, instant, list, quoted, span};
 
-pub(super) fn write_event(w: &mut Writer, event: &ScenarioEvent) {
+pub(super) fn write_event(w: &mut Writer, event: &ScenarioEvent, fleet: &FleetConfig) {
     w.header("[[events]]");
     w.line("at", instant(event.at));
     if let Some(every) = event.every {
@@ -31,6 +32,13 @@ pub(super) fn write_event(w: &mut Writer, event: &ScenarioEvent) {
         EventAction::WorkerJoin { worker } => w.line("worker_join", worker),
         EventAction::ReportDown { worker } => w.line("report_down", worker),
         EventAction::RuntimeConfig(change) => w.line("runtime_config", runtime_config(change)),
+        EventAction::WorkerCrash(crash) => w.line("worker_crash", worker_crash(crash)),
+        EventAction::WorkerDrain { worker } => w.line("worker_drain", worker),
+        EventAction::WorkerSlow(slow) => w.line("worker_slow", worker_slow(slow)),
+        EventAction::NetworkDelay(network) => w.line("network_delay", network_delay(network)),
+        EventAction::Scale(to) => w.line("scale", scale(to, fleet)),
+        EventAction::TelemetryOutage(fault) => w.line("telemetry_outage", telemetry_fault(fault)),
+        EventAction::TelemetryFreeze(fault) => w.line("telemetry_freeze", telemetry_fault(fault)),
     }
 }
 
@@ -87,5 +95,36 @@ pub(super) fn runtime_config(change: &RuntimeConfigChange) -> String {
             ("max_num_batched_tokens", change.max_num_batched_tokens.map(figure)),
         ],
     );
+    inline(&fields)
+}
+
+fn worker_crash(crash: &WorkerCrash) -> String {
+    let mut fields = vec![("worker", crash.worker.to_string())];
+    if let Some(after) = crash.rejoin_after {
+        fields.extend([("rejoin_after", span(after)), ("load_time", span(crash.load_time))]);
+    }
+    inline(&fields)
+}
+
+fn worker_slow(slow: &WorkerSlow) -> String {
+    let mut fields = vec![("worker", slow.worker.to_string()), ("factor", float(slow.factor))];
+    present(&mut fields, [("for", slow.duration.map(span))]);
+    inline(&fields)
+}
+
+fn network_delay(network: &NetworkDelay) -> String {
+    let mut fields = vec![("delay", span(network.delay))];
+    present(&mut fields, [("worker", network.worker.map(|id| id.to_string())), ("for", network.duration.map(span))]);
+    inline(&fields)
+}
+
+fn scale(to: &Scale, fleet: &FleetConfig) -> String {
+    let name = quoted(&fleet.types[to.kind].name);
+    inline(&[("type", name), ("workers", to.workers.to_string()), ("load_time", span(to.load_time))])
+}
+
+fn telemetry_fault(fault: &TelemetryFault) -> String {
+    let mut fields = vec![("for", span(fault.duration))];
+    present(&mut fields, [("worker", fault.worker.map(|id| id.to_string())), ("rank", fault.rank.map(|rank| rank.to_string()))]);
     inline(&fields)
 }

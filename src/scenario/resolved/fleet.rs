@@ -98,5 +98,7 @@ fn timing_fields(timing: &StepTiming) -> Vec<(&'static str, String)> {
         ],
         StepTiming::TwoPart { prefill, decode } => vec![("prefill", three(prefill)), ("decode", three(decode))],
         StepTiming::Mocker => vec![("timing", quoted("mocker"))],
+        // Made while a run has a slow worker, never read from a file.
+        StepTiming::Slowed { timing, .. } => timing_fields(timing),
     }
 }

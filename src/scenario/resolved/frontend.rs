@@ -50,6 +50,7 @@ pub(super) fn write_telemetry(w: &mut Writer, telemetry: &TelemetryConfig) {
     w.line("debounce", span(telemetry.debounce));
     w.line("delay", span_distribution(&telemetry.delay));
     w.line("loss", float(telemetry.loss));
+    w.line("reorder", telemetry.reorder);
 }
 
 pub(super) fn write_clients(w: &mut Writer, clients: &ClientConfig) {

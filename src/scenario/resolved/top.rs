@@ -19,7 +19,7 @@ impl Scenario {
         write_workload(&mut w, &self.workload);
         write_clients(&mut w, &self.clients);
         self.write_small(&mut w);
-        self.events.iter().for_each(|event| write_event(&mut w, event));
+        self.events.iter().for_each(|event| write_event(&mut w, event, &self.fleet));
         w.text
     }
 
@@ -47,6 +47,7 @@ impl Scenario {
         w.optional("e2e", self.slo.e2e.map(span));
         w.header("[output]");
         w.line("requests", self.output.requests);
+        w.line("decision_quality", self.output.decision_quality.map_or_else(|| quoted("auto"), |on| on.to_string()));
         w.line("timeseries_interval", self.output.timeseries_interval.map_or_else(|| quoted("auto"), span));
         let method = match self.output.quantile_method {
             QuantileMethod::NearestRank => "nearest_rank",

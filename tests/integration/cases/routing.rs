@@ -32,7 +32,7 @@ fn case_19_a_worker_refusal_reaches_the_client_with_the_overload_status() {
     let case_503 = case("19", &["frontend.overload_status_code=503"]);
     for (case, code) in [(&case_529, 529), (&case_503, 503)] {
         let (total, last) = (&case.result.total, &case.by_request()[3].outcome);
-        let AttemptOutcome::Refused { refusal, status } = last else { panic!("{last:?}") };
+        let AttemptOutcome::Refused { refusal, status, .. } = last else { panic!("{last:?}") };
         assert_eq!((*status, refusal.reason.class()), (code, RefusalClass::Overloaded(OverloadScope::Worker)));
         assert_eq!((total.attempts.refused_total(), total.attempts.unavailable, total.attempts.completed), (1, 0, 3));
     }
