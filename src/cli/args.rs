@@ -30,6 +30,10 @@ pub enum Command {
     Run(RunArgs),
     /// Validate scenarios and print them resolved: every default filled in, every preset expanded
     Check(CheckArgs),
+    /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
+    Sweep(super::sweep_args::SweepArgs),
+    /// Join the shards of a sweep
+    Merge(super::sweep_args::MergeArgs),
 }
 
 /// When to colour.

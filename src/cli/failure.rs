@@ -28,6 +28,9 @@ pub enum Failure {
         /// What went wrong.
         message: String,
     },
+    /// A sweep whose parts, directory or journal do not fit.
+    #[error("{0}")]
+    Sweep(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -8,8 +8,12 @@ mod check;
 mod exit;
 mod failure;
 mod interrupt;
+mod merge;
 mod progress;
 mod run;
+mod sweep;
+mod sweep_args;
+mod sweep_files;
 mod terminal;
 
 pub use args::{Cli, Command};
@@ -31,6 +35,8 @@ pub fn main() -> ExitStatus {
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Merge(args) => merge::merge(&args, &terminal),
     };
     match done {
         Ok(status) => status,

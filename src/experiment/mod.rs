@@ -1,11 +1,13 @@
 //! Experiments: one run, and many.
 
+pub mod measure_table;
 pub mod measures;
 pub mod phases;
 pub mod quality;
 pub mod record;
 pub mod result;
 pub mod run;
+pub mod sweep;
 pub mod verdicts;
 pub mod warmup;
 

@@ -14,6 +14,7 @@ mod story;
 pub mod streams;
 mod summarise;
 mod summary;
+pub mod sweep;
 mod text;
 mod updates_csv;
 mod verdict;

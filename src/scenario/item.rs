@@ -99,6 +99,11 @@ impl<'c> Item<'c> {
         self.node.value.show()
     }
 
+    /// The value as TOML, numbers with the digits they were written with.
+    pub fn to_toml(&self) -> String {
+        self.node.value.to_toml()
+    }
+
     /// Whether the value is the text `expected`.
     pub fn is_text(&self, expected: &str) -> bool {
         matches!(&self.node.value, Value::Text(text) if text == expected)

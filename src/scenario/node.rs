@@ -93,6 +93,29 @@ impl Value {
         }
     }
 
+    /// The value as TOML.
+    pub fn to_toml(&self) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match self {
+            Self::Text(text) => quoted(text),
+            Self::Integer { digits, radix } => match radix {
+                16 => format!("0x{digits}"),
+                8 => format!("0o{digits}"),
+                2 => format!("0b{digits}"),
+                _ => digits.clone(),
+            },
+            Self::Float(text) | Self::Datetime(text) => text.clone(),
+            Self::Boolean(value) => value.to_string(),
+            Self::List(list) => {
+                format!("[{}]", list.iter().map(|node| node.value.to_toml()).collect::<Vec<_>>().join(", "))
+            }
+            Self::Table(table) => {
+                let entry = |entry: &Entry| format!("{} = {}", quoted(&entry.key), entry.node.value.to_toml());
+                format!("{{ {} }}", table.0.iter().map(entry).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
     /// The whole number, if it is one that `u64` holds.
     pub fn as_u64(&self) -> Option<u64> {
         match self {

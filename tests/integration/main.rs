@@ -8,5 +8,6 @@ mod conformance;
 mod fidelity;
 mod harness;
 mod report;
+mod sweep;
 mod theory;
 mod traces;

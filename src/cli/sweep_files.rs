@@ -1,0 +1,161 @@
+//! Files of a sweep: the journal that grows, and results that appear whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use super::args::ChartFormat;
+use crate::experiment::sweep::journal::Header;
+use crate::experiment::sweep::{Journal, Record, SweepResult};
+use crate::report::sweep::{cells_csv, differences_csv, replications_csv, sweep_figures, sweep_json};
+
+/// Journal of a sweep that is not finished.
+const JOURNAL: &str = "sweep-journal.jsonl";
+/// Result of a shard.
+pub(super) const SHARD: &str = "sweep-shard.jsonl";
+/// Written last: its presence says that the other results are complete.
+const SUMMARY: &str = "sweep.json";
+/// Pixels per unit of a figure in PNG.
+const PNG_SCALE: f64 = 2.0;
+
+pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Failure {
+    let hint = "choose another directory with `--out`";
+    Failure::Sweep(format!("{}: cannot {what}: {error}\n  hint: {hint}", path.display()))
+}
+
+/// The journal of a sweep in its directory, open for further records.
+#[derive(Debug)]
+pub(super) struct OpenJournal {
+    path: PathBuf,
+    file: File,
+}
+
+impl OpenJournal {
+    /// Opens the journal of `header` in `out`: a new one, or with `resume` the one that is there, with its records.
+    pub(super) fn open(out: &Path, header: &Header, resume: bool, force: bool) -> Result<(Self, Vec<Record>), Failure> {
+        fs::create_dir_all(out).map_err(|e| failed(out, "make the directory", &e))?;
+        let path = out.join(JOURNAL);
+        // A finished shard is resumed as what it is: finished.
+        let done = out.join(SHARD);
+        let old = if path.exists() || !done.exists() { path.clone() } else { done };
+        match fs::read_to_string(&old) {
+            Ok(text) if resume => Self::take_over(path, &old, &text, header),
+            Ok(text) if !force && old == path && Journal::parse(&text).is_ok_and(|journal| !journal.records.is_empty()) => {
+                let hint = "continue it with `--resume`, or replace it with `--force`";
+                Err(Failure::Sweep(format!("{}: an unfinished sweep is there\n  hint: {hint}", out.display())))
+            }
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(&old, "read the journal", &e)),
+            _ => {
+                check_content(out, force)?;
+                let mut file = File::create(&path).map_err(|e| failed(&path, "make the journal", &e))?;
+                file.write_all(header.to_line().as_bytes()).map_err(|e| failed(&path, "write the journal", &e))?;
+                Ok((Self { path, file }, Vec::new()))
+            }
+        }
+    }
+
+    fn take_over(path: PathBuf, old: &Path, text: &str, header: &Header) -> Result<(Self, Vec<Record>), Failure> {
+        let bad = |why: String| {
+            Failure::Sweep(format!("{}: {why}\n  hint: start anew with `--force`, without `--resume`", old.display()))
+        };
+        let journal = Journal::parse(text).map_err(bad)?;
+        if journal.header != *header {
+            return Err(bad(format!(
+                "is of another sweep (fingerprint `{}`, shard {} of {}), not of this one (`{}`)",
+                journal.header.sweep.fingerprint,
+                journal.header.shard[0] + 1,
+                journal.header.shard[1],
+                header.sweep.fingerprint
+            )));
+        }
+        if old != path {
+            fs::copy(old, &path).map_err(|e| failed(&path, "make the journal", &e))?;
+        }
+        let file = OpenOptions::new().append(true).open(&path).map_err(|e| failed(&path, "open the journal", &e))?;
+        // What a killed process left half written is cut off.
+        file.set_len(journal.whole_bytes as u64).map_err(|e| failed(&path, "cut the journal", &e))?;
+        Ok((Self { path, file }, journal.records))
+    }
+
+    /// Adds a record: one write, so that a process that dies leaves at most one torn line.
+    pub(super) fn add(&mut self, record: &Record) -> Result<(), Failure> {
+        self.file.write_all(record.to_line().as_bytes()).map_err(|e| failed(&self.path, "write the journal", &e))
+    }
+
+    /// Removes the journal: the results hold all of it.
+    pub(super) fn remove(self) -> Result<(), Failure> {
+        drop(self.file);
+        fs::remove_file(&self.path).map_err(|e| failed(&self.path, "remove the journal", &e))
+    }
+}
+
+/// Refuses a directory that holds something else.
+fn check_content(out: &Path, force: bool) -> Result<(), Failure> {
+    if force || [SUMMARY, JOURNAL, SHARD].iter().any(|name| out.join(name).exists()) {
+        return Ok(());
+    }
+    let entries = fs::read_dir(out).map_err(|e| failed(out, "read the directory", &e))?;
+    let mut foreign: Vec<String> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.starts_with('.') && !name.starts_with("shard-") && !name.ends_with(".partial"))
+        .collect();
+    foreign.sort();
+    foreign.first().map_or(Ok(()), |first| {
+        let hint = "choose another directory with `--out`, or add `--force`";
+        Err(Failure::Sweep(format!("{}: it is not empty (`{first}`) and holds no sweep\n  hint: {hint}", out.display())))
+    })
+}
+
+/// Writes files: all under names of their own first, then renamed in their order.
+pub(super) fn write_whole(out: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+    for (name, bytes) in files {
+        let path = out.join(format!("{name}.partial"));
+        let parent = path.parent().unwrap_or(out);
+        fs::create_dir_all(parent).map_err(|e| failed(parent, "make the directory", &e))?;
+        fs::write(&path, bytes).map_err(|e| failed(&path, "write the file", &e))?;
+    }
+    for (name, _) in files {
+        let path = out.join(name);
+        fs::rename(out.join(format!("{name}.partial")), &path).map_err(|e| failed(&path, "rename the file", &e))?;
+    }
+    Ok(())
+}
+
+/// The results of a whole sweep, the summary last; charts of an earlier one in the same directory are removed.
+pub(super) fn write_results(out: &Path, result: &SweepResult, charts: &[ChartFormat]) -> Result<(), Failure> {
+    let mut files = vec![
+        ("cells.csv".to_owned(), cells_csv(result)),
+        ("replications.csv".to_owned(), replications_csv(result)),
+        ("differences.csv".to_owned(), differences_csv(result)),
+    ];
+    if !charts.is_empty() {
+        for figure in sweep_figures(result) {
+            if charts.contains(&ChartFormat::Svg) {
+                files.push((format!("{}.svg", figure.name), figure.figure.to_svg().into_bytes()));
+            }
+            if charts.contains(&ChartFormat::Png) {
+                let bad = |e: crate::report::charts::PngError| {
+                    Failure::Sweep(format!("{}.png: cannot draw the figure: {e}\n  hint: use `--charts svg`", figure.name))
+                };
+                files.push((format!("{}.png", figure.name), figure.figure.to_png(PNG_SCALE).map_err(bad)?));
+            }
+        }
+    }
+    files.push((SUMMARY.to_owned(), sweep_json(result)));
+    remove_old_charts(out);
+    write_whole(out, &files)
+}
+
+/// Charts that a sweep of another shape left: they would be taken for those of this one.
+fn remove_old_charts(out: &Path) {
+    let is_chart =
+        |name: &str| ["line-", "heat-map-", "multiples-", "load-curve.", "pareto."].iter().any(|start| name.starts_with(start));
+    for entry in fs::read_dir(out.join("charts")).into_iter().flatten().filter_map(Result::ok) {
+        if is_chart(&entry.file_name().to_string_lossy()) {
+            // What cannot be removed is replaced, or stays: the summary says what belongs to it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a sweep looks like to a reader: pure functions from a result to bytes.
+
+mod axes;
+mod charts;
+mod csv;
+mod emit;
+mod json;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use charts::{SweepFigure, sweep_figures};
+pub use csv::{cells_csv, differences_csv, replications_csv};
+pub use emit::{Emit, JobFile, emit};
+pub use json::sweep_json;
+pub use table::sweep_text;
