@@ -8,13 +8,22 @@ use crate::units::SimTime;
 /// An event taken from the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduled<E> {
-    /// When it happens.
-    pub at: SimTime,
-    /// Its place in the order of kinds within one instant: lower first.
-    pub kind: u8,
+    /// Time, kind and order in one number: comparing it is most of what a queue does.
+    key: u128,
     /// What happens.
     pub event: E,
-    rank: u64,
+}
+
+impl<E> Scheduled<E> {
+    /// When it happens.
+    pub const fn at(&self) -> SimTime {
+        SimTime::from_nanos((self.key >> 64) as u64)
+    }
+
+    /// Its place in the order of kinds within one instant: lower first.
+    pub const fn kind(&self) -> u8 {
+        (self.key as u64 >> ORDER_BITS) as u8
+    }
 }
 
 /// Events in the order (time, kind, sequence).
@@ -47,13 +56,13 @@ impl<E> EventQueue<E> {
     /// Kinds that use it must not use [`EventQueue::push`] as well.
     pub fn push_ordered(&mut self, at: SimTime, kind: u8, order: u64, event: E) {
         debug_assert!(order < 1 << ORDER_BITS, "the order within a kind has {ORDER_BITS} bits");
-        let rank = u64::from(kind) << ORDER_BITS | order;
-        self.heap.push(Scheduled { at, kind, event, rank });
+        let within = u64::from(kind) << ORDER_BITS | order;
+        self.heap.push(Scheduled { key: u128::from(at.as_nanos()) << 64 | u128::from(within), event });
     }
 
     /// Time and kind of the next event.
     pub fn peek(&self) -> Option<(SimTime, u8)> {
-        self.heap.peek().map(|next| (next.at, next.kind))
+        self.heap.peek().map(|next| (next.at(), next.kind()))
     }
 
     /// Takes the next event.
@@ -81,7 +90,7 @@ impl<E> Default for EventQueue<E> {
 impl<E> Ord for Scheduled<E> {
     /// Reversed, since the standard heap gives the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.rank).cmp(&(self.at, self.rank))
+        other.key.cmp(&self.key)
     }
 }
 

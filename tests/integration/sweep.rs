@@ -134,7 +134,9 @@ fn a_sweep_killed_half_way_and_resumed_is_the_bytes_of_the_whole() {
     let one = whole(folder.path());
     let mut command = Process::new(cargo_bin!("shedcast"));
     command.current_dir(folder.path()).args(["sweep", "small.toml", "--jobs", "1", "--out", "killed"]).stderr(Stdio::null());
-    NOT_INHERITED.iter().for_each(|name| { command.env_remove(name); });
+    NOT_INHERITED.iter().for_each(|name| {
+        command.env_remove(name);
+    });
     let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
     let journal = folder.path().join("killed/sweep-journal.jsonl");
     let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
@@ -174,7 +176,8 @@ fn a_cell_run_alone_gives_its_row() {
     let sets = ["--set", "frontend.active_decode_blocks_threshold=0.7", "--set", "workload.arrivals.rate=50"];
     let words: Vec<&str> = ["run", "small.toml", "--quiet", "--no-charts", "--out", "alone"].into_iter().chain(sets).collect();
     shedcast(folder.path(), &words).assert().success();
-    let summary: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("alone/summary.json")).expect("a file")).expect("JSON");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("alone/summary.json")).expect("a file")).expect("JSON");
     let total = &summary["total"];
     let number = |name: &str| row[column(name)].parse::<f64>().expect("a number");
     let same = |name: &str, value: &serde_json::Value| assert_eq!(Some(number(name)), value.as_f64(), "{name}");
@@ -202,7 +205,8 @@ fn a_target_that_no_cell_meets_is_a_no_and_a_bad_grid_is_no_answer() {
 fn job_files_hold_the_command_that_was_asked_for() {
     let folder = folder();
     for kind in ["slurm", "kubernetes", "parallel"] {
-        let output = shedcast(folder.path(), &["sweep", "small.toml", "--seed", "3", "--emit", kind, "--shards", "4"]).assert().success();
+        let output =
+            shedcast(folder.path(), &["sweep", "small.toml", "--seed", "3", "--emit", kind, "--shards", "4"]).assert().success();
         let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(text.contains("shedcast sweep small.toml --seed 3"), "{text}");
         assert!(text.contains("shedcast merge outputs/small-sweep/shard-"), "{text}");

@@ -120,8 +120,9 @@ impl Run {
             let end = (clock + self.elapsed(n)).floor();
             end < now || (inclusive && end == now)
         };
-        if self.steps == 1 || !done(1) {
-            return u64::from(done(1));
+        let first = done(1);
+        if self.steps == 1 || !first {
+            return u64::from(first);
         }
         if done(self.steps) {
             return self.steps;

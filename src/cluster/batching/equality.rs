@@ -69,10 +69,10 @@ fn observe<G: StepGroup>(case: &Case) -> Vec<String> {
     let mut generation = 0u64;
     let mut keys = 0u32;
     while let Some(next) = queue.pop() {
-        let now = next.at;
+        let now = next.at();
         let mut follow = Next::Unchanged;
         match next.event {
-            (None, stamp) if next.kind == END => {
+            (None, stamp) if next.kind() == END => {
                 if stamp != generation {
                     continue;
                 }

@@ -16,6 +16,8 @@ mod run;
 mod target;
 
 #[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
 mod tests;
 
 pub use grid::{Axis, Grid};

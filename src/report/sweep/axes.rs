@@ -71,7 +71,11 @@ pub(super) fn show(measure: &Measure, value: f64) -> String {
 /// A mean with its interval for people.
 pub(super) fn show_estimate(measure: &Measure, estimate: &Estimate) -> String {
     match estimate.interval {
-        Some((low, high)) => format!("{} [{}, {}]", show(measure, estimate.mean), show(measure, low), show(measure, high)),
+        Some((low, high)) => {
+            // Next to nothing is not worth its digits.
+            let low = if low > 0.0 && low < high / 1000.0 { "~0".to_owned() } else { show(measure, low) };
+            format!("{} [{low}, {}]", show(measure, estimate.mean), show(measure, high))
+        }
         None => show(measure, estimate.mean),
     }
 }
@@ -105,4 +109,9 @@ fn trim(value: f64) -> String {
 pub(super) fn chart_target(target: &Target, measure: &Measure) -> data::Target {
     let sense = if target.at_least { data::Sense::AtLeast } else { data::Sense::AtMost };
     data::Target { value: target.value, sense, label: format!("target: {}", bound(target, measure)) }
+}
+
+/// The field with its unit, for axes whose values are written out.
+pub(super) fn labelled(axis: &Axis) -> String {
+    if axis.is_rate() && axis.paths[0].ends_with(".rate") { format!("{} (requests/s)", short(axis)) } else { short(axis) }
 }

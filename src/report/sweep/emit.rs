@@ -57,9 +57,6 @@ fn slurm(file: &JobFile) -> String {
 #SBATCH --mem-per-cpu=1G
 #SBATCH --time=04:00:00
 set -eu
-if [ "${{SHEDCAST_MERGE:-0}}" = 1 ]; then
-  exec shedcast merge {out}/shard-* --out {out}
-fi
 # The first task submits the merge, which waits for the whole array.
 if [ "$SLURM_ARRAY_TASK_ID" = 0 ]; then
   printf '#!/bin/sh\nexec shedcast merge %s/shard-* --out %s\n' {out} {out} |

@@ -6,6 +6,8 @@ mod csv;
 mod emit;
 mod json;
 mod table;
+mod titles;
+mod trade_off;
 
 #[cfg(test)]
 mod tests;

@@ -110,15 +110,13 @@ fn why(result: &SweepResult, ranking: &[&Cell], text: &mut String) {
     let measure = Measure::find(&d.best).map_or(d.best.as_str(), |measure| name_of(measure));
     let among = if d.targets.is_empty() { "of all cells" } else { "of the cells that meet the targets" };
     let _ = write!(text, "best {among} by {measure}: cell {} ({})", best.cell, d.grid.describe(best.cell));
-    let alike: Vec<String> = rest
-        .iter()
-        .take(50)
-        .filter(|cell| cell.verdict() == best.verdict() && result.cannot_tell(best.cell, cell.cell))
-        .map(|cell| cell.cell.to_string())
-        .collect();
+    // Others may meet the targets less surely: the measure alone did not put those behind.
+    let rivals: Vec<&&Cell> = rest.iter().take(50).filter(|cell| cell.verdict() == best.verdict()).collect();
+    let alike: Vec<String> =
+        rivals.iter().filter(|cell| result.cannot_tell(best.cell, cell.cell)).map(|cell| cell.cell.to_string()).collect();
     let _ = match alike.len() {
-        0 if rest.is_empty() => writeln!(text),
-        0 => writeln!(text, "; its paired difference to every other is clear of 0"),
+        0 if rivals.is_empty() => writeln!(text),
+        0 => writeln!(text, "; its paired difference to each of the {} next is clear of 0", rivals.len()),
         1 => writeln!(text, "; cell {} cannot be told apart from it", alike[0]),
         n => writeln!(text, "; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),
     };
