@@ -34,6 +34,8 @@ pub enum Command {
     Sweep(super::sweep_args::SweepArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Feed recorded control events to the control code: what is decided, and why
+    Replay(ReplayArgs),
 }
 
 /// When to colour.
@@ -106,6 +108,37 @@ pub struct CheckArgs {
     /// Print no resolved scenario
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `shedcast replay`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Files are JSON Lines: a record with `steps` on each line, or one step with `op` on each line, such as
+{\"at\": 1.5, \"op\": \"worker_load\", \"worker\": 7, \"rank\": 0, \"kv_used_blocks\": 950}
+{\"at\": \"2s\", \"op\": \"request\"}")]
+pub struct ReplayArgs {
+    /// Files of control events (JSON Lines); `-` reads standard input
+    #[arg(value_name = "EVENTS", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Compare what each step expects, and exit 1 on the first difference
+    #[arg(long)]
+    pub verify: bool,
+    /// Show the state after each step
+    #[arg(long, conflicts_with = "verify")]
+    pub state: bool,
+    /// What to print on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: ReplayFormat,
+}
+
+/// Format of a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReplayFormat {
+    /// Lines for people
+    #[default]
+    Table,
+    /// JSON Lines
+    Json,
 }
 
 /// How engines are simulated.

@@ -31,6 +31,9 @@ pub enum Failure {
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// Recorded events that cannot be read or replayed.
+    #[error("{0}")]
+    Replay(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -10,6 +10,7 @@ mod failure;
 mod interrupt;
 mod merge;
 mod progress;
+mod replay;
 mod run;
 mod sweep;
 mod sweep_args;
@@ -37,6 +38,7 @@ pub fn main() -> ExitStatus {
         Command::Check(args) => check::check(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
+        Command::Replay(args) => replay::run(&args, &terminal),
     };
     match done {
         Ok(status) => status,

@@ -86,8 +86,8 @@ pub enum Event {
     ServiceEnd {
         /// The attempt.
         attempt: u32,
-        /// Its stamp.
-        stamp: u32,
+        /// Number of the service: the attempt may have been lost with its worker, and be served elsewhere by now.
+        service: u32,
     },
     /// A rank's debounce may have run out.
     Debounce {

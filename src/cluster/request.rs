@@ -82,7 +82,7 @@ pub struct Attempt {
     pub migration: MigrationBudget,
     /// Workers that failed it, kv mode's exclusion list.
     pub tried: Vec<WorkerId>,
-    /// Handle in its rank's engine.
+    /// Handle in its rank's engine; at an opaque worker, the number of its service.
     pub handle: u32,
     /// Tokens its present worker has put out for it, once that is done with it.
     pub answered: u32,

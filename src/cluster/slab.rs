@@ -52,6 +52,11 @@ impl<T> Slab<T> {
         (self.stamps[index as usize] == stamp).then(|| self.items[index as usize].as_ref()).flatten()
     }
 
+    /// The item at this index, if there is one.
+    pub fn get(&self, index: u32) -> Option<&T> {
+        self.items[index as usize].as_ref()
+    }
+
     /// Items stored.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()

@@ -125,7 +125,19 @@ impl Record {
 
 /// The fields of an object into `T`.
 pub(super) fn fields<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, String> {
-    T::deserialize(Value::Object(object)).map_err(|error| error.to_string())
+    T::deserialize(Value::Object(object.clone())).map_err(|error| {
+        let message = error.to_string();
+        // A missing or unknown field is named already; one of the wrong type is the one without which the complaint changes.
+        let at_fault = object.keys().find(|key| {
+            let mut others = object.clone();
+            others.remove(key.as_str());
+            T::deserialize(Value::Object(others)).map_err(|other| other.to_string()).err().is_none_or(|other| other != message)
+        });
+        match at_fault.filter(|key| !message.contains(&format!("`{key}`"))) {
+            Some(key) => format!("`{key}`: {message}"),
+            None => message,
+        }
+    })
 }
 
 /// The steps of a record, each with an operation that `read` makes of its name and other fields.

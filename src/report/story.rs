@@ -171,14 +171,19 @@ name = "story"
 horizon = "10s"
 [fleet]
 workers = 1
-engine = { service_time = "5s" }
+service_time = "5s"
+max_num_batched_tokens = 8192
 kv_total_blocks = 100
 engine_request_limit = 1
 request_queue_limit = 2
 [frontend]
 active_decode_blocks_threshold = 0.6
-[workload]
-requests = [{ at = "1s" }, { at = "3s" }]
+[[workload.requests]]
+at = "1s"
+input_tokens = 16
+output_tokens = 1
+[[workload.requests]]
+at = "3s"
 input_tokens = 16
 output_tokens = 1
 [[events]]

@@ -10,7 +10,7 @@ active_prefill_tokens_threshold_frac,stage,worker,stage_at_s,lag_s,silent_ranks,
 
 /// All posts, in the order of time, then frontend.
 ///
-/// Stages: `noticed` and `all` (with the decisions since the stage before), `worker` (one row each), `never` (one row per worker
+/// Stages: `effect` is the first decision that would have been another one without the post; `noticed` and `all` (with the decisions since the stage before), `worker` (one row each), `never` (one row per worker
 /// that did not get there, with the ranks that kept silent), `superseded`, `no_op`, `refused`. Lags count from the post.
 pub fn threshold_updates_csv(updates: &[UpdateResult]) -> Vec<u8> {
     let mut bytes = HEADER.as_bytes().to_vec();
@@ -35,6 +35,9 @@ fn stages(bytes: &mut Vec<u8>, update: &UpdateResult) {
     }
     for (worker, at) in &update.workers {
         row(Stage { name: "worker", worker: Some(*worker), at: Some(*at), ..Stage::default() });
+    }
+    if let Some(at) = update.effect {
+        row(Stage { name: "effect", at: Some(at), ..Stage::default() });
     }
     let outcome = update_outcome(update);
     match outcome {

@@ -5,6 +5,7 @@ use super::{Engine, Event, Simulation, faults, kind};
 use crate::cluster::batching::{NewSequence, Next, StepEvent, StepGroup};
 use crate::cluster::config::RankDispatch;
 use crate::cluster::observer::Observer;
+use crate::cluster::request::Stage;
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 
@@ -21,9 +22,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                     sampler.draw(&mut self.setup.streams.stream("service", attempt.id))
                 });
                 let service = faults::at_pace(service, worker.pace.0);
-                let stamp = self.attempts.stamp(index);
                 let at = self.now.saturating_add(service);
-                self.queue.push(at, kind::SERVICE_END, Event::ServiceEnd { attempt: index, stamp });
+                self.services = self.services.wrapping_add(1);
+                self.attempts[index].handle = self.services;
+                self.queue.push(at, kind::SERVICE_END, Event::ServiceEnd { attempt: index, service: self.services });
             }
             Engine::Batching { .. } => {
                 let rank = match self.attempts[index].rank {
@@ -147,8 +149,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     /// An opaque worker is done with a request, unless the event is void.
-    pub(super) fn service_end(&mut self, index: u32, stamp: u32) {
-        if self.attempts.current(index, stamp).is_some() {
+    pub(super) fn service_end(&mut self, index: u32, service: u32) {
+        let Some(attempt) = self.attempts.get(index) else { return };
+        let (Stage::Engine, Some(id)) = (attempt.stage, attempt.worker) else { return };
+        if attempt.handle == service && self.engines[self.workers[Worker::index(id)].kind].is_opaque() {
             self.put_out(index, Reply::FirstToken);
             self.completed(index);
         }

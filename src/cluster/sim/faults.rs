@@ -95,10 +95,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A scripted event that lasts for a time may be over: a later one of its kind may have replaced it.
     pub(super) fn scripted_end(&mut self, index: u32) {
         match &self.setup.events[index as usize].action {
-            EventAction::WorkerSlow(slow) => {
-                if self.workers[Worker::index(slow.worker)].pace.1 <= self.now {
-                    self.set_pace(slow.worker, FULL_SPEED, SimTime::NEVER);
-                }
+            EventAction::WorkerSlow(slow) if self.workers[Worker::index(slow.worker)].pace.1 <= self.now => {
+                self.set_pace(slow.worker, FULL_SPEED, SimTime::NEVER);
             }
             EventAction::NetworkDelay(network) => {
                 let over = |w: &&mut Worker| network.worker.is_none_or(|id| id == w.id) && w.network.1 <= self.now;

@@ -151,6 +151,8 @@ pub struct Simulation<'a, G, O> {
     updates: Updates,
     /// Where decisions are judged: what they are held against.
     quality: Option<Quality>,
+    /// Services begun at opaque workers so far (modulo 2^32).
+    services: u32,
     /// Answers on their way over a slow network.
     answers: Slab<Answer>,
     /// The request whose story is wanted.
@@ -209,6 +211,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             think_rng: streams.stream("think", 0),
             updates: Updates::new(setup.frontend.frontends),
             quality,
+            services: 0,
             answers: Slab::new(),
             followed,
             step_events: Vec::new(),
@@ -313,7 +316,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::StepEnd { group, stamp } => self.step_end(group, stamp),
-            Event::ServiceEnd { attempt, stamp } => self.service_end(attempt, stamp),
+            Event::ServiceEnd { attempt, service } => self.service_end(attempt, service),
             Event::Debounce { rank } => self.debounced(rank),
             Event::Deliver { report } => self.receive(report),
             Event::Retry { request } => self.try_request(request),

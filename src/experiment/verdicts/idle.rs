@@ -62,9 +62,12 @@ impl IdleTimes {
     }
 }
 
+/// A kind of warning about idle workers: its code, how long it was true of one, what is said, and what to do.
+type Kind = (&'static str, fn(&Idle) -> Span, &'static str, &'static str);
+
 /// One warning for each kind, which names the worker it was longest true of.
 pub(super) fn warnings(result: &RunResult) -> Vec<Warning> {
-    let kinds: [(&'static str, fn(&Idle) -> Span, &str, &str); 3] = [
+    let kinds: [Kind; 3] = [
         (
             codes::BUSY_WHILE_IDLE,
             |idle| idle.busy,

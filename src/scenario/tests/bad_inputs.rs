@@ -749,13 +749,52 @@ post_busy_thresholds = { active_decode_blocks_threshold = 0.5 }
 "#
     );
     insta::assert_snapshot!(faults(text), @r#"
-    burst.toml:10:1: `events.0` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`
+    burst.toml:10:1: `events.0` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`, `worker_crash`, `worker_drain`, `worker_slow`, `network_delay`, `scale`, `telemetry_outage`, `telemetry_freeze`
     burst.toml:14:16: `events.1` has `worker_leave`, `worker_join`: expected exactly one action
       hint: write one `[[events]]` for each
-    burst.toml:16:1: `events.2` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`
+    burst.toml:16:1: `events.2` does nothing: expected exactly one of `post_busy_threshold`, `load`, `scheduler_load`, `worker_leave`, `worker_join`, `report_down`, `runtime_config`, `worker_crash`, `worker_drain`, `worker_slow`, `network_delay`, `scale`, `telemetry_outage`, `telemetry_freeze`
     burst.toml:18:1: `events.2.post_busy_thresholds` is no key of `events.2`
       hint: did you mean `post_busy_threshold`?
     "#);
+}
+
+#[test]
+fn faults_of_the_cluster_that_cannot_be() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[[events]]
+at = "1s"
+worker_crash = { worker = 1, load_time = "1s" }
+[[events]]
+at = "2s"
+worker_slow = { worker = 1, factor = 0 }
+[[events]]
+at = "3s"
+network_delay = { delay = "1ms", worker = 3 }
+[[events]]
+at = "4s"
+scale = { workers = 3 }
+[[events]]
+at = "5s"
+telemetry_outage = { worker = 1 }
+[[events]]
+at = "6s"
+telemetry_freeze = "0s"
+frontends = [0]
+"#
+    );
+    let said = faults(text);
+    for part in [
+        "`events.0.worker_crash.load_time`",
+        "`events.1.worker_slow.factor` is `0`",
+        "`events.2.network_delay.worker` is `3`: expected a worker that exists, 1 to 2",
+        "`events.3.scale.workers` is `3`: expected at most 2, the workers that exist",
+        "raise `standby` in the fleet",
+        "`events.4.telemetry_outage.for` is missing",
+        "`events.5.telemetry_freeze` is `\"0s\"`: expected a duration above zero",
+    ] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
 }
 
 #[test]

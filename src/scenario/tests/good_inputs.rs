@@ -121,6 +121,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
     debounce = "1ms"
     delay = "0s"
     loss = 0.0
+    reorder = false
 
     [workload]
     arrivals = { process = "poisson", rate = [{ at = "0s", rate = 40.0, ramp = false }, { at = "4m", rate = 400.0, ramp = false }, { at = "5m", rate = 40.0, ramp = false }] }
@@ -142,6 +143,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
 
     [output]
     requests = false
+    decision_quality = "auto"
     timeseries_interval = "auto"
     quantile_method = "nearest_rank"
 
@@ -555,4 +557,51 @@ fn a_folder_of_servegen_clients_is_a_trace() {
     let origin = folder.path().join("a.toml").display().to_string();
     let scenario = Scenario::parse(&text, &origin, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
     assert_eq!(scenario.workload.trace.unwrap().path, pool);
+}
+
+#[test]
+fn faults_of_the_cluster_are_read_in_their_short_and_long_forms_and_read_back() {
+    let types = "[[fleet.worker_types]]\nname = \"small\"\nworkers = 1\nservice_time = \"1s\"\n[[fleet.worker_types]]\nname = \"big\"\nworkers = 1\nstandby = 2\nservice_time = \"1s\"\n";
+    let events = r#"
+[[events]]
+at = "1s"
+worker_crash = 2
+[[events]]
+at = "2s"
+worker_crash = { worker = 1, rejoin_after = "30s", load_time = "1m" }
+[[events]]
+at = "3s"
+worker_slow = { worker = 1, factor = 2.5, for = "10s" }
+[[events]]
+at = "4s"
+network_delay = "20ms"
+[[events]]
+at = "5s"
+network_delay = { delay = "20ms", worker = 2, for = "1s" }
+[[events]]
+at = "6s"
+scale = { type = "big", workers = 3, load_time = "45s" }
+[[events]]
+at = "7s"
+telemetry_outage = { for = "5s", worker = 1, rank = 0 }
+frontends = [0]
+[[events]]
+at = "8s"
+telemetry_freeze = "2s"
+[[events]]
+at = "9s"
+worker_drain = 1
+"#;
+    let scenario = good(&format!("{types}{events}"));
+    let secs = Span::from_secs;
+    let actions: Vec<&EventAction> = scenario.events.iter().map(|event| &event.action).collect();
+    let crash = WorkerCrash { worker: 1, rejoin_after: Some(secs(30)), load_time: secs(60) };
+    assert_eq!(*actions[1], EventAction::WorkerCrash(crash));
+    assert_eq!(*actions[2], EventAction::WorkerSlow(WorkerSlow { worker: 1, factor: 2.5, duration: Some(secs(10)) }));
+    let everywhere = NetworkDelay { delay: Span::from_millis(20), worker: None, duration: None };
+    assert_eq!(*actions[3], EventAction::NetworkDelay(everywhere));
+    assert_eq!(*actions[5], EventAction::Scale(Scale { kind: 1, workers: 3, load_time: secs(45) }));
+    let outage = TelemetryFault { worker: Some(1), rank: Some(0), duration: secs(5) };
+    assert_eq!((actions[6], scenario.events[6].frontends.as_deref()), (&EventAction::TelemetryOutage(outage), Some(&[0][..])));
+    assert_eq!(good(&scenario.to_toml()), scenario);
 }
