@@ -14,10 +14,14 @@ pub(super) fn short(axis: &Axis) -> String {
     axis.paths.iter().map(name).collect::<Vec<_>>().join(":")
 }
 
-/// A value of an axis with its unit.
+/// A value of an axis as it stands in a sentence: a rate with its unit, a factor of a rate with its name.
 pub(super) fn value_of(axis: &Axis, place: usize) -> String {
     let label = axis.label(place);
-    if axis.is_rate() && axis.paths[0].ends_with(".rate") { format!("{label} requests/s") } else { label }
+    match axis {
+        axis if !axis.is_rate() => label,
+        axis if axis.paths[0].ends_with(".rate") => format!("{label} requests/s"),
+        axis => format!("{} {label}", short(axis)),
+    }
 }
 
 /// The axis for charts.
