@@ -34,6 +34,9 @@ pub enum Command {
     Sweep(super::sweep_args::SweepArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Look at recorded traffic, convert it, imitate it
+    #[command(subcommand)]
+    Trace(super::trace_args::TraceCommand),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
 }

@@ -34,6 +34,9 @@ pub enum Failure {
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),
+    /// A trace command that cannot do what is asked.
+    #[error("{0}")]
+    Trace(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

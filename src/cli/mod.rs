@@ -16,6 +16,8 @@ mod sweep;
 mod sweep_args;
 mod sweep_files;
 mod terminal;
+mod trace;
+mod trace_args;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -38,6 +40,7 @@ pub fn main() -> ExitStatus {
         Command::Check(args) => check::check(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
+        Command::Trace(command) => trace::trace(&command, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),
     };
     match done {

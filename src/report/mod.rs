@@ -16,6 +16,7 @@ mod summarise;
 mod summary;
 pub mod sweep;
 mod text;
+pub mod trace;
 mod updates_csv;
 mod verdict;
 mod workers_csv;

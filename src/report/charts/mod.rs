@@ -36,6 +36,7 @@ mod sweep_line;
 mod tests;
 mod thin;
 mod timeline;
+mod trace;
 mod updates;
 
 pub use busy::busy;
@@ -51,4 +52,5 @@ pub use pareto::pareto;
 pub use refusals::refusals;
 pub use scene::{Figure, PngError};
 pub use sweep_line::sweep_line;
+pub use trace::trace;
 pub use updates::updates;
