@@ -24,7 +24,9 @@ mod wrap;
 
 pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
 pub use figure_loads::loads_data;
-pub use figures::{RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data};
+pub use figures::{
+    RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, traffic_data, updates_data,
+};
 pub use json::to_json;
 pub use story::story_text;
 pub use streams::Streams;

@@ -21,7 +21,7 @@ limit,age_s\n";
 pub const TIMESERIES_HEADER: &str = "start_s,end_s,offered,attempts,completed,good,refused,all_workers_busy,worker_at_capacity,\
 pinned_worker_busy,unavailable,other,rate_529,unfinished,workers,excluded_workers,active_decode_blocks_threshold,\
 active_prefill_tokens_threshold,active_prefill_tokens_threshold_frac,engine_slots,engine_slots_max,queue,queue_max,queue_gauge,\
-running,engine_waiting\n";
+running,engine_waiting,orphaned\n";
 
 /// Columns of `worker_timeseries.csv`: one row per rank at the end of each interval.
 pub const WORKER_TIMESERIES_HEADER: &str = "end_s,worker,rank,present,down,excluded_by,engine_slots,queue,queue_gauge,kv_used_blocks,\
@@ -375,5 +375,6 @@ fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point) {
         .int(point.gauge)
         .int(point.running)
         .int(point.engine_waiting)
+        .int(point.orphans)
         .end();
 }

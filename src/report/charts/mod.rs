@@ -37,6 +37,7 @@ mod tests;
 mod thin;
 mod timeline;
 mod trace;
+mod traffic;
 mod updates;
 
 pub use busy::busy;
@@ -53,4 +54,5 @@ pub use refusals::refusals;
 pub use scene::{Figure, PngError};
 pub use sweep_line::sweep_line;
 pub use trace::trace;
+pub use traffic::traffic;
 pub use updates::updates;
