@@ -32,12 +32,15 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
-    /// Feed recorded control events to the control code: what is decided, and why
-    Replay(ReplayArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Look at recorded traffic, convert it, imitate it
+    #[command(subcommand)]
+    Trace(super::trace_args::TraceCommand),
+    /// Feed recorded control events to the control code: what is decided, and why
+    Replay(ReplayArgs),
 }
 
 /// When to colour.

@@ -28,12 +28,15 @@ pub enum Failure {
         /// What went wrong.
         message: String,
     },
-    /// Recorded events that cannot be read or replayed.
-    #[error("{0}")]
-    Replay(String),
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// Recorded events that cannot be read or replayed.
+    #[error("{0}")]
+    Replay(String),
+    /// A trace command that cannot do what is asked.
+    #[error("{0}")]
+    Trace(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -17,6 +17,8 @@ mod sweep;
 mod sweep_args;
 mod sweep_files;
 mod terminal;
+mod trace;
+mod trace_args;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -38,9 +40,10 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
-        Command::Replay(args) => replay::run(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
+        Command::Trace(command) => trace::trace(&command, &terminal),
+        Command::Replay(args) => replay::run(&args, &terminal),
     };
     match done {
         Ok(status) => status,

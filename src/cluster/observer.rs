@@ -190,8 +190,9 @@ pub trait Observer {
     /// A logical request ended; `last` is the attempt that ended it.
     fn request_ended(&mut self, now: SimTime, request: &Request, last: &Attempt, outcome: RequestOutcome) {}
 
-    /// A server is done with an attempt that nobody waits for any more, after putting out `generated` tokens in vain.
-    fn wasted(&mut self, now: SimTime, attempt: &Attempt, generated: u32) {}
+    /// A server is done with an attempt that nobody waits for any more, after computing `prompt` tokens of its prompt and putting
+    /// out `generated` in vain.
+    fn wasted(&mut self, now: SimTime, attempt: &Attempt, prompt: u32, generated: u32) {}
 
     /// Thresholds were posted to a frontend; `post` counts the posts of the run.
     fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {}

@@ -209,6 +209,15 @@ pub struct TokenCounts {
     pub output: u64,
     /// Prompt and output tokens computed for attempts nobody waited for.
     pub wasted: u64,
+    /// Attempts that workers computed for while nobody waited any more.
+    pub wasted_attempts: u64,
+}
+
+impl TokenCounts {
+    /// Share of the tokens computed for nobody, of those and the tokens of completed requests; `None` without either.
+    pub fn wasted_share(&self) -> Option<f64> {
+        share(self.wasted, self.wasted + self.input + self.output)
+    }
 }
 
 /// Gates of the fleet over time, summed over workers.
@@ -276,6 +285,7 @@ impl Measures {
         self.tokens.input += later.tokens.input;
         self.tokens.output += later.tokens.output;
         self.tokens.wasted += later.tokens.wasted;
+        self.tokens.wasted_attempts += later.tokens.wasted_attempts;
         self.worker_rejections += later.worker_rejections;
         self.quality.add(&later.quality);
         let (mine, theirs) = (&mut self.occupancy, &later.occupancy);

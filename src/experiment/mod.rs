@@ -1,5 +1,6 @@
 //! Experiments: one run, and many.
 
+pub mod imitation;
 pub mod measure_table;
 pub mod measures;
 pub mod phases;

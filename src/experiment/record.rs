@@ -410,6 +410,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
             updates: self.updates,
             update_lags: self.update_lags,
             quality: self.standings.map(|mut standings| standings.cut(now)).unwrap_or_default(),
+            recovery: None,
             fired: self.idle.fired(),
             idle: self.idle.finish(),
             monitors: self.monitors,
@@ -540,10 +541,14 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         self.counts.good += u64::from(good);
     }
 
-    fn wasted(&mut self, _now: SimTime, attempt: &Attempt, generated: u32) {
-        let prompt = if attempt.first_token.is_some() { attempt.input_tokens } else { 0 };
+    fn wasted(&mut self, _now: SimTime, attempt: &Attempt, prompt: u32, generated: u32) {
         let tokens = u64::from(prompt) + u64::from(generated);
-        self.each(attempt.tag, attempt.class, |m| m.tokens.wasted += tokens);
+        let computed = u64::from(tokens > 0);
+        self.each(attempt.tag, attempt.class, |m| {
+            m.tokens.wasted += tokens;
+            m.tokens.wasted_attempts += computed;
+        });
+        self.counts.orphans += computed;
     }
 
     fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {

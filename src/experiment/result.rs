@@ -2,7 +2,7 @@
 
 use super::measures::Measures;
 use super::quality::{QualityPoint, WorkerQuality};
-use super::verdicts::{Idle, MonitorEnd};
+use super::verdicts::{Idle, MonitorEnd, Recovery};
 use crate::cluster::observer::PostAnswer;
 use crate::cluster::story::StoryEvent;
 use crate::control::{BusyThresholds, Checks, ThresholdUpdate};
@@ -72,6 +72,8 @@ pub struct RunResult {
     pub quality: Vec<WorkerQuality>,
     /// Leases and latches that kept workers out for nothing: see [`Idle`].
     pub idle: Vec<Idle>,
+    /// What became of the goodput after the first scheduled disturbance; `None` without one, or where it cannot be told.
+    pub recovery: Option<Recovery>,
     /// Checks that excluded a worker at any sample, at the first frontend.
     pub fired: Checks,
     /// What each frontend's monitor ended with.
@@ -282,6 +284,8 @@ pub struct Point {
     pub unavailable: u64,
     /// Other ends of attempts: failed, cancelled, unservable.
     pub other: u64,
+    /// Attempts that workers were done with, having computed for nobody.
+    pub orphans: u64,
     /// Requests in the system or waiting to retry, at the end.
     pub unfinished: u64,
     /// Workers registered.
@@ -317,6 +321,7 @@ impl Merge for Point {
         self.refused.iter_mut().zip(later.refused).for_each(|(a, b)| *a += b);
         self.unavailable += later.unavailable;
         self.other += later.other;
+        self.orphans += later.orphans;
         self.unfinished = later.unfinished;
         self.present = later.present;
         self.thresholds = later.thresholds;

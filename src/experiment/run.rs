@@ -67,6 +67,7 @@ fn run_with<G: StepGroup, S: Sink>(
         (simulation.now(), simulation.source().class_names().to_vec(), simulation.source().trace_report());
     let (mut result, sink) = simulation.into_observer().finish(now, ended, &classes);
     result.trace = trace;
+    result.recovery = super::verdicts::recovery(scenario, &result);
     result.warnings = super::verdicts::warnings(scenario, &result);
     Ok((result, sink))
 }

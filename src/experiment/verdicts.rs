@@ -2,10 +2,13 @@
 
 mod checks;
 mod idle;
+mod recovery;
 
 pub use checks::{HeldLatch, MonitorEnd};
 pub use idle::Idle;
 pub(super) use idle::IdleTimes;
+pub(super) use recovery::recovery;
+pub use recovery::{Flow, Recovery};
 
 use super::result::{Point, RunResult};
 use crate::scenario::{Scenario, Warning};
@@ -15,6 +18,8 @@ use crate::stats::backlog_trend;
 pub mod codes {
     /// More is offered than is served.
     pub const SATURATED: &str = "saturated";
+    /// Goodput stays below what it was before a disturbance, at no more load.
+    pub const DOES_NOT_RECOVER: &str = "does_not_recover";
     /// The run ended before what the scenario asked for.
     pub const INCOMPLETE: &str = "incomplete";
     /// Nothing arrived.
@@ -39,6 +44,7 @@ pub mod codes {
 pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(saturated(scenario, result));
+    warnings.extend(recovery::does_not_recover(scenario, result));
     warnings.extend(checks::never_evaluable(scenario, result));
     warnings.extend(checks::cannot_fire(scenario));
     warnings.extend(checks::held_by_silence(result));

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Every file that a run may leave in its directory, the summary last: its presence says that the others are complete.
-pub const RESULT_FILES: [&str; 22] = [
+pub const RESULT_FILES: [&str; 24] = [
     "resolved.toml",
     "timeseries.csv",
     "worker_timeseries.csv",
@@ -15,6 +15,8 @@ pub const RESULT_FILES: [&str; 22] = [
     "threshold_updates.csv",
     "overview.svg",
     "overview.png",
+    "charts/traffic.svg",
+    "charts/traffic.png",
     "charts/refusals.svg",
     "charts/refusals.png",
     "charts/occupancy.svg",

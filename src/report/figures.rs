@@ -27,6 +27,7 @@ pub struct RunFigure {
 pub fn run_figures(scenario: &Scenario, result: &RunResult, summary: &Summary) -> Vec<RunFigure> {
     let mut figures = vec![
         RunFigure { name: "overview", figure: charts::overview(&overview_data(scenario, result, summary)) },
+        RunFigure { name: "charts/traffic", figure: charts::traffic(&traffic_data(scenario, result, summary)) },
         RunFigure { name: "charts/refusals", figure: charts::refusals(&refusals_data(scenario, result, summary)) },
         RunFigure { name: "charts/occupancy", figure: charts::occupancy(&occupancy_data(scenario, result, summary)) },
     ];
@@ -75,6 +76,56 @@ pub fn overview_data(scenario: &Scenario, result: &RunResult, summary: &Summary)
         occupancy: Some(occupancy(scenario, result)),
         busy: Some(busy_count(result)),
         loads: loads(scenario, result).unwrap_or_default(),
+    }
+}
+
+/// What flows through the cluster over time, and whether it comes back after a disturbance.
+pub fn traffic_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> TrafficData {
+    let rate = |of: &dyn Fn(&Point) -> u64| -> Vec<Sample> {
+        let per_second = |p: SeriesPoint<'_, Point>| {
+            let seconds = p.end.since(p.start).as_secs_f64();
+            [p.start.as_secs_f64(), if seconds > 0.0 { of(p.value) as f64 / seconds } else { f64::NAN }]
+        };
+        held_to_the_end(result, result.series.points().map(per_second).collect())
+    };
+    let wasted = result.series.points().any(|p| p.value.orphans > 0);
+    TrafficData {
+        heading: heading(scenario, result, traffic_title(summary)),
+        time: time_frame(scenario, result),
+        offered: rate(&|p| p.offered),
+        attempts: rate(&|p| p.attempts),
+        goodput: rate(&|p| p.good),
+        orphans: if wasted { rate(&|p| p.orphans) } else { Vec::new() },
+        unfinished: result.series.points().map(|p| [p.end.as_secs_f64(), p.value.unfinished as f64]).collect(),
+    }
+}
+
+/// The last value of a curve holds to the end of the run.
+fn held_to_the_end(result: &RunResult, mut curve: Vec<Sample>) -> Vec<Sample> {
+    curve.extend(curve.last().map(|last| [result.ended_at.as_secs_f64(), last[1]]));
+    curve
+}
+
+fn traffic_title(summary: &Summary) -> String {
+    let per_second = |rate: f64| format!("{}/s", significant(rate, 3));
+    let amplification = summary.total.amplification.filter(|a| *a > 1.005);
+    let attempts = amplification.map(|a| format!("; {} attempts per request", significant(a, 3))).unwrap_or_default();
+    match &summary.recovery {
+        Some(recovery) if recovery.does_not_recover => format!(
+            "goodput does not recover: {} before the disturbance, {} in the last quarter, with {} offered{attempts}",
+            per_second(recovery.goodput_before),
+            per_second(recovery.goodput_last_quarter),
+            per_second(recovery.offered_last_quarter)
+        ),
+        Some(recovery) if recovery.recovered_after_s.is_some_and(|after| after > 0.0) => format!(
+            "goodput is back {} after the disturbance{attempts}",
+            duration(recovery.recovered_after_s.unwrap_or(0.0) * 1e9)
+        ),
+        _ => format!(
+            "goodput {} of {} offered{attempts}",
+            summary.total.goodput.map_or_else(|| "-".to_owned(), per_second),
+            summary.total.offered_rate.map_or_else(|| "-".to_owned(), per_second)
+        ),
     }
 }
 

@@ -17,6 +17,7 @@ mod summarise;
 mod summary;
 pub mod sweep;
 mod text;
+pub mod trace;
 mod updates_csv;
 mod verdict;
 mod workers_csv;
@@ -24,7 +25,9 @@ mod wrap;
 
 pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
 pub use figure_loads::loads_data;
-pub use figures::{RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, updates_data};
+pub use figures::{
+    RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, traffic_data, updates_data,
+};
 pub use json::to_json;
 pub use quality::{ConfusionSummary, QualitySummary};
 pub use story::story_text;

@@ -21,7 +21,7 @@ limit,age_s\n";
 pub const TIMESERIES_HEADER: &str = "start_s,end_s,offered,attempts,completed,good,refused,all_workers_busy,worker_at_capacity,\
 pinned_worker_busy,unavailable,other,rate_529,unfinished,workers,excluded_workers,active_decode_blocks_threshold,\
 active_prefill_tokens_threshold,active_prefill_tokens_threshold_frac,engine_slots,engine_slots_max,queue,queue_max,queue_gauge,\
-running,engine_waiting,decisions,unlike_fresh,refused_with_room_fresh,refused_with_room_engine,routed_without_room_fresh,\
+running,engine_waiting,orphaned,decisions,unlike_fresh,refused_with_room_fresh,refused_with_room_engine,routed_without_room_fresh,\
 routed_without_room_engine\n";
 
 /// Columns of `worker_timeseries.csv`: one row per rank at the end of each interval.
@@ -379,7 +379,8 @@ fn interval_row(row: CsvRow<'_>, start: SimTime, now: SimTime, point: &Point, ju
         .int(point.waiting[1])
         .int(point.gauge)
         .int(point.running)
-        .int(point.engine_waiting);
+        .int(point.engine_waiting)
+        .int(point.orphans);
     let quality = &point.quality;
     let [refused_fresh, refused_engine] = quality.refused_with_room;
     let [routed_fresh, routed_engine] = quality.routed_without_room;

@@ -2,13 +2,14 @@
 
 use super::summary::{
     AttemptsSummary, ClassSummary, Conservation, Dropped, FleetSummary, LatencySet, LatencySummary, Level, MeasuresSummary,
-    Named, Occupancy, PhaseSummary, RequestsSummary, SCHEMA, SilentWorker, SloSummary, SloTargets, Summary, Thresholds,
-    TokensSummary, TraceSummary, UpdateSummary, WarningEntry,
+    Named, Occupancy, PhaseSummary, RecoverySummary, RequestsSummary, SCHEMA, SilentWorker, SloSummary, SloTargets, Summary,
+    Thresholds, TokensSummary, TraceSummary, UpdateSummary, WarningEntry,
 };
 use crate::cluster::observer::PostAnswer;
 use crate::control::{RefusalReason, ThresholdUpdate};
 use crate::experiment::measures::{AttemptCounts, Latencies, Measures, RequestCounts, SloCounts, TokenCounts, share};
 use crate::experiment::result::UpdateResult;
+use crate::experiment::verdicts::Recovery;
 use crate::experiment::{RunEnd, RunResult};
 use crate::scenario::{QuantileMethod, Scenario, Warning};
 use crate::stats::{Quantiles, RankRule, Window};
@@ -51,6 +52,7 @@ impl Summary {
             quantile_method: quantile_method(scenario.output.quantile_method).to_owned(),
             slo: SloTargets { ttft_s: secs(scenario.slo.ttft), tpot_s: secs(scenario.slo.tpot), e2e_s: secs(scenario.slo.e2e) },
             total: measures(&result.total, true),
+            recovery: result.recovery.as_ref().map(RecoverySummary::of),
             phases: result.phases.iter().map(phase).collect(),
             classes: result.classes.iter().map(class).collect(),
             decision_quality: super::quality::QualitySummary::of(result),
@@ -232,6 +234,21 @@ impl MeasuresSummary {
     }
 }
 
+impl RecoverySummary {
+    fn of(recovery: &Recovery) -> Self {
+        Self {
+            disturbed_at_s: recovery.disturbed_at.as_secs_f64(),
+            recovered_after_s: recovery.recovered_at.map(|at| at.since(recovery.disturbed_at).as_secs_f64()),
+            resolution_s: recovery.resolution.as_secs_f64(),
+            goodput_before: recovery.before.goodput,
+            goodput_last_quarter: recovery.last_quarter.goodput,
+            offered_before: recovery.before.offered,
+            offered_last_quarter: recovery.last_quarter.offered,
+            does_not_recover: recovery.fails(),
+        }
+    }
+}
+
 impl LatencySet {
     fn of(latencies: &Latencies, rule: RankRule) -> Self {
         let of = |q| LatencySummary::of(q, rule);
@@ -293,7 +310,14 @@ impl SloSummary {
 impl TokensSummary {
     fn of(tokens: &TokenCounts, span: Span) -> Self {
         let output_rate = (!span.is_zero()).then(|| tokens.output as f64 / span.as_secs_f64());
-        Self { input: tokens.input, output: tokens.output, wasted: tokens.wasted, output_rate }
+        Self {
+            input: tokens.input,
+            output: tokens.output,
+            wasted: tokens.wasted,
+            wasted_share: tokens.wasted_share(),
+            wasted_attempts: tokens.wasted_attempts,
+            output_rate,
+        }
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Summary {
     pub slo: SloTargets,
     /// What the statistics cover.
     pub total: MeasuresSummary,
+    /// Whether goodput came back after the first scheduled disturbance; absent without one, or where it cannot be told.
+    pub recovery: Option<RecoverySummary>,
     /// Stretches between scheduled changes.
     pub phases: Vec<PhaseSummary>,
     /// Client classes, where there are several.
@@ -239,8 +241,12 @@ pub struct TokensSummary {
     pub input: u64,
     /// Output tokens of completed requests.
     pub output: u64,
-    /// Tokens computed for attempts nobody waited for.
+    /// Prompt and output tokens computed for attempts nobody waited for.
     pub wasted: u64,
+    /// Their share of all tokens: these and those of completed requests.
+    pub wasted_share: Option<f64>,
+    /// Attempts that workers computed for while nobody waited.
+    pub wasted_attempts: u64,
     /// Output tokens of completed requests per second.
     pub output_rate: Option<f64>,
 }
@@ -275,6 +281,28 @@ pub struct Level {
     pub p99: Option<u64>,
     /// Greatest value that held for some time.
     pub max: Option<u64>,
+}
+
+/// Goodput before and after the first scheduled disturbance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecoverySummary {
+    /// The disturbance.
+    pub disturbed_at_s: f64,
+    /// From there to the start of the first stretch of `resolution_s` from which on goodput stays where it was; absent if it never
+    /// does.
+    pub recovered_after_s: Option<f64>,
+    /// Length of a stretch: how closely the instant is known.
+    pub resolution_s: f64,
+    /// Requests completed within the latency targets per second before the disturbance.
+    pub goodput_before: f64,
+    /// The same over the last quarter of the run.
+    pub goodput_last_quarter: f64,
+    /// Requests offered per second before the disturbance.
+    pub offered_before: f64,
+    /// The same over the last quarter of the run.
+    pub offered_last_quarter: f64,
+    /// The verdict of the run: goodput did not come back although no more is offered than before.
+    pub does_not_recover: bool,
 }
 
 /// One phase.

@@ -25,6 +25,8 @@ pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
     text.push_str(&conservation(summary));
     text.push_str(&refusals(summary));
     text.push_str(&rates(summary));
+    text.push_str(&wasted(summary));
+    text.push_str(&recovery(summary));
     text.push_str(&occupancy(summary));
     text.push_str(&latencies(summary));
     if let Some(quality) = &summary.decision_quality {
@@ -136,6 +138,41 @@ fn rates(summary: &Summary) -> String {
     block("rates", &line)
 }
 
+/// Work for clients who had left.
+fn wasted(summary: &Summary) -> String {
+    let tokens = &summary.total.tokens;
+    if tokens.wasted == 0 {
+        return String::new();
+    }
+    let share = tokens.wasted_share.map(percent).unwrap_or_default();
+    let attempts =
+        if tokens.wasted_attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", count(tokens.wasted_attempts)) };
+    block("wasted", &format!("{} tokens ({share} of all) computed for {attempts} that nobody waited for", count(tokens.wasted)))
+}
+
+/// What became of the goodput after the first scheduled disturbance.
+fn recovery(summary: &Summary) -> String {
+    let Some(recovery) = &summary.recovery else { return String::new() };
+    let at = instant(recovery.disturbed_at_s);
+    let per_second = |rate: f64| format!("{}/s", significant(rate, 3));
+    let (before, last) = (per_second(recovery.goodput_before), per_second(recovery.goodput_last_quarter));
+    let text = match recovery.recovered_after_s {
+        _ if recovery.does_not_recover => {
+            format!("none: goodput {before} before the disturbance at {at}, {last} in the last quarter of the run")
+        }
+        Some(after) if after > 0.0 => {
+            let resolution = duration(recovery.resolution_s * NANOS_PER_SECOND);
+            let after = duration(after * NANOS_PER_SECOND);
+            format!(
+                "goodput back {after} after the disturbance at {at} (known to {resolution}): {before} before, {last} at the end"
+            )
+        }
+        Some(_) => return String::new(),
+        None => format!("not seen: goodput {before} before the disturbance at {at}, {last} in the last quarter of the run"),
+    };
+    block("recovery", &text)
+}
+
 fn heading(label: &str, columns: &[&str]) -> String {
     let columns: String = columns.iter().map(|c| format!("{c:>10}")).collect();
     format!("{label:<30}{columns}\n")
@@ -185,6 +222,12 @@ fn latencies(summary: &Summary) -> String {
     let waits = |name: &str| summary.fleet.gated_workers > 0 || name != "wait for a slot";
     for (name, latency) in set.named().into_iter().filter(|(name, _)| waits(name)) {
         text.push_str(&latency_row(&format!("  {name}"), latency));
+    }
+    // Where clients retry, a request waits longer than any of its attempts.
+    if let Some(attempts) = &summary.total.attempt_latency {
+        for (name, latency) in [("first token, by attempt", &attempts.ttft_s), ("end to end, by attempt", &attempts.e2e_s)] {
+            text.push_str(&latency_row(&format!("  {name}"), latency));
+        }
     }
     text
 }

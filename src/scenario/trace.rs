@@ -5,9 +5,12 @@ use std::path::Path;
 use crate::workload::config::{PrefixReuse, TimeUnit, TraceColumns, TraceConfig, TraceOptions};
 use crate::workload::trace::TraceFormat;
 
+use super::document::Document;
+use super::fault::Faults;
 use super::item::{Item, NumberRange};
 use super::lengths;
 use super::section::{Section, in_backticks, nearest};
+use super::set_option::SetOption;
 use super::workload::DEFAULT_CLASS;
 
 const MAX_ROWS: u64 = 1_000_000_000_000;
@@ -25,6 +28,20 @@ pub(super) const TIME_UNITS: [(&str, TimeUnit); 5] = [
     ("ns", TimeUnit::Nanoseconds),
     ("date", TimeUnit::Date),
 ];
+
+/// The trace `path` with options from outside any scenario file: each sets a field of `trace`, such as `trace.rate_scale`.
+/// The path is not looked at.
+///
+/// # Errors
+/// All faults of the options.
+pub fn trace_config(path: &Path, sets: &[SetOption]) -> Result<TraceConfig, Faults> {
+    let document = Document::parse("", "the options")?.with(sets)?;
+    document.read_table("trace", |section| {
+        let format = section.optional("format").and_then(|item| format(&item));
+        let class = section.text("class", 100).unwrap_or(DEFAULT_CLASS).to_owned();
+        Some(TraceConfig { path: path.to_owned(), format, class, options: options(section) })
+    })
+}
 
 /// Decodes a path, or a table with `path` and options.
 pub(super) fn decode(item: &Item<'_>) -> Option<TraceConfig> {

@@ -18,12 +18,12 @@ pub enum ConvertError {
 }
 
 /// Writes all requests of a workload as shedcast's own CSV and returns how many there were; replayed, they arrive at the
-/// same instants. `with_worker` adds the column of pinned workers.
+/// same instants. A column of workers is there where requests may ask for one.
 ///
 /// # Errors
 /// If the workload cannot be read on, or the file cannot be written.
-pub fn convert<W: io::Write>(source: &mut RequestSource, out: W, with_worker: bool) -> Result<u64, ConvertError> {
-    let mut export = CsvExport::new(out, with_worker)?;
+pub fn convert<W: io::Write>(source: &mut RequestSource, out: W) -> Result<u64, ConvertError> {
+    let mut export = CsvExport::new(out, source.names_workers())?;
     let mut written = 0;
     while let Some(r) = source.next()? {
         let class = source.class_names()[usize::from(r.class.0)].as_str();
@@ -48,7 +48,7 @@ mod tests {
         let config = WorkloadConfig { trace: Some(trace), ..Default::default() };
         let mut source = RequestSource::open(&config, Streams::new(1), Bounds::default()).unwrap();
         let mut bytes = vec![];
-        convert(&mut source, &mut bytes, false).unwrap();
+        convert(&mut source, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 

@@ -67,6 +67,8 @@ pub struct Figures {
     pub output_mean: f64,
     /// 99th percentile of the outputs, tokens.
     pub output_p99: f64,
+    /// Index of dispersion of the counts per 1, 10 and 60 s: not fitted, but where the two differ a fleet meets other bursts.
+    pub dispersion: [f64; 3],
 }
 
 impl Figures {
@@ -97,7 +99,8 @@ impl Figures {
         };
         let ((input_mean, input_p99), (output_mean, output_p99)) = (lengths(input), lengths(output));
         let rate = if span > 0.0 { gaps.len() as f64 / span } else { 0.0 };
-        Self { rate, gap_cv: variation(&gaps), input_mean, input_p99, output_mean, output_p99 }
+        let dispersion = super::inspect::WINDOWS.map(|window| dispersion(times, window));
+        Self { rate, gap_cv: variation(&gaps), input_mean, input_p99, output_mean, output_p99, dispersion }
     }
 
     /// Of what a workload generates until `end`, mean over replications.
@@ -120,9 +123,30 @@ impl Figures {
             mean.input_p99 += one.input_p99 * share;
             mean.output_mean += one.output_mean * share;
             mean.output_p99 += one.output_p99 * share;
+            mean.dispersion.iter_mut().zip(one.dispersion).for_each(|(mean, one)| *mean += one * share);
         }
         Ok(mean)
     }
+}
+
+/// Variance over mean of the counts in whole windows of `window` seconds from the first arrival on; 0 without such.
+fn dispersion(times: &[u64], window: u64) -> f64 {
+    let width = window * NANOS_PER_SECOND;
+    let (first, last) = (times[0], times[times.len() - 1]);
+    let windows = (last - first) / width;
+    if windows == 0 {
+        return 0.0;
+    }
+    let index = |t: &u64| (t - first) / width;
+    let whole = &times[..times.partition_point(|t| index(t) < windows)];
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for group in whole.chunk_by(|a, b| index(a) == index(b)) {
+        let count = group.len() as f64;
+        sum += count;
+        squares += count * count;
+    }
+    let mean = sum / windows as f64;
+    if mean > 0.0 { (squares / windows as f64 - mean * mean) / mean } else { 0.0 }
 }
 
 /// Replications that an imitation is judged by.

@@ -10,8 +10,10 @@ use super::error::WorkloadError;
 use super::trace::{ArrivalProfile, PrefixUse, RowOutcome, TraceFormat, TraceReader, TraceWarning};
 
 mod servegen;
+mod shape;
 
 pub use servegen::{ServeGenSummary, inspect_servegen};
+pub use shape::{ShapeInterval, TraceShape};
 
 /// The windows of the dispersion figures, in seconds.
 pub const WINDOWS: [u64; 3] = [1, 10, 60];
@@ -45,6 +47,8 @@ pub struct TraceSummary {
     pub prefix: Option<PrefixSummary>,
     /// Rows by the class that they name, in order of appearance.
     pub classes: Vec<(String, u64)>,
+    /// Its course over time and its lengths, as charts show them.
+    pub shape: TraceShape,
     /// What its reader should know.
     pub warnings: Vec<TraceWarning>,
 }
@@ -223,6 +227,7 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
         input_tokens: length_summary(input),
         output_tokens: length_summary(output),
         prefix,
+        shape: shape::shape(&rows, timed),
         classes: reader.class_names().iter().cloned().zip(classes).collect(),
         warnings: Vec::new(),
     };
@@ -240,7 +245,7 @@ fn warnings(reader: &TraceReader, rows: &[Row], summary: &TraceSummary, context_
         rows.iter().for_each(|row| profile.add(row.at));
         warnings.extend(profile.warnings(reader.unit()));
     }
-    if let Some(prefix) = &summary.prefix {
+    if let Some(prefix) = summary.prefix.as_ref().filter(|prefix| prefix.reusable_share > 0.0) {
         warnings.push(TraceWarning::PrefixReuse { share: prefix.reusable_share, rows: prefix.rows, discounted: false });
     }
     if summary.session_rows > 0 {

@@ -138,6 +138,12 @@ impl RequestSource {
         &self.classes.0
     }
 
+    /// Whether some request may ask for one worker.
+    pub fn names_workers(&self) -> bool {
+        let listed = self.listed.entries.iter().any(|(request, _)| request.worker.is_some());
+        listed || matches!(&self.trace, Some(Trace { reader: Replay::Rows(replay), .. }) if replay.names_workers())
+    }
+
     /// Requests handed out so far.
     pub fn emitted(&self) -> u64 {
         self.emitted

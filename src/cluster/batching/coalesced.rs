@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
+use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch, prompt_computed};
 use super::timing::{StepLine, StepWork};
 use crate::cluster::config::StepTiming;
 use crate::units::{Attos, ExactTime, SimTime};
@@ -103,6 +103,12 @@ enum Place {
 impl Sequence {
     fn remaining(&self) -> u64 {
         u64::from(self.input) + u64::from(self.generated) - self.computed
+    }
+
+    /// What to tell of it when it has gone before its end.
+    fn left(&self) -> StepEvent {
+        let prompt = prompt_computed(self.input.into(), self.computed, self.generated.into());
+        StepEvent::Left { key: self.key, prompt, generated: self.generated }
     }
 }
 
@@ -422,15 +428,14 @@ impl Rank {
         out[first..].reverse();
     }
 
-    /// Removes one sequence, wherever it is; answers the tokens it had generated.
-    fn remove(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) -> u32 {
+    /// Removes one sequence, wherever it is; what it had computed and generated is written down.
+    fn remove(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) {
         if sequences[handle as usize].place == Place::Waiting {
             self.waiting.retain(|&waiting| waiting != handle);
         } else {
             self.withdraw(spec, sequences, handle);
         }
         sequences[handle as usize].place = Place::Unused;
-        sequences[handle as usize].generated
     }
 
     fn snapshot(&self, spec: &RankSpec, later_steps: u64) -> RankSnapshot {
@@ -583,10 +588,10 @@ impl StepGroup for Coalesced {
             self.leaving.push(handle);
             return next;
         }
-        let Sequence { key, rank, .. } = self.sequences[handle as usize];
-        let generated = self.ranks[rank as usize].remove(&self.spec, &mut self.sequences, handle);
+        let rank = self.sequences[handle as usize].rank;
+        self.ranks[rank as usize].remove(&self.spec, &mut self.sequences, handle);
         self.unused.push(handle);
-        out.push(StepEvent::Left { key, generated });
+        out.push(self.sequences[handle as usize].left());
         self.report(rank, out);
         next
     }
@@ -679,13 +684,12 @@ impl Coalesced {
     /// Takes out the sequences of rank `i` that were told to leave, in the order of all events: by admission, then the line.
     fn depart(&mut self, i: u32) {
         let rank = &mut self.ranks[i as usize];
-        let gone = |s: &Sequence| StepEvent::Left { key: s.key, generated: s.generated };
         for &handle in &self.leaving {
             let Sequence { rank: at, place, .. } = self.sequences[handle as usize];
             if at == i && place != Place::Waiting {
                 rank.remove(&self.spec, &mut self.sequences, handle);
                 let sequence = &self.sequences[handle as usize];
-                self.sorting.push((sequence.admission, gone(sequence)));
+                self.sorting.push((sequence.admission, sequence.left()));
                 self.unused.push(handle);
             }
         }
@@ -694,7 +698,7 @@ impl Coalesced {
             let sequence = &mut self.sequences[handle as usize];
             if sequence.leaving {
                 sequence.place = Place::Unused;
-                self.sorting.push((u64::MAX, gone(sequence)));
+                self.sorting.push((u64::MAX, sequence.left()));
                 self.unused.push(handle);
             }
             !sequence.leaving

@@ -75,6 +75,8 @@ pub enum StepEvent {
     Left {
         /// The sequence.
         key: u32,
+        /// Tokens of its prompt that had been computed; what a preemption made it compute again counts once.
+        prompt: u32,
         /// Tokens it had generated.
         generated: u32,
     },
@@ -85,6 +87,13 @@ pub enum StepEvent {
         /// Blocks in use now.
         used: u64,
     },
+}
+
+/// Tokens of a prompt of `input` that have been computed, of a sequence with `computed` tokens in the cache that has put out
+/// `generated`.
+pub(super) fn prompt_computed(input: u64, computed: u64, generated: u64) -> u32 {
+    // A token is out only once the whole prompt was computed, even if a preemption threw it away since.
+    (if generated > 0 { input } else { computed.min(input) }) as u32
 }
 
 /// A rank as seen from outside.

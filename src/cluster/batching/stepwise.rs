@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
+use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch, prompt_computed};
 use super::timing::StepWork;
 use crate::cluster::config::StepTiming;
 use crate::units::{Attos, ExactTime, SimTime};
@@ -49,6 +49,12 @@ impl Sequence {
     /// Tokens to compute before the next one can be put out.
     fn remaining(&self) -> u64 {
         self.input + self.generated - self.computed
+    }
+
+    /// What to tell of it when it goes before its end.
+    fn left(&self) -> StepEvent {
+        let prompt = prompt_computed(self.input, self.computed, self.generated);
+        StepEvent::Left { key: self.key, prompt, generated: self.generated as u32 }
     }
 
     /// Blocks to take before `tokens` more can be computed.
@@ -146,7 +152,8 @@ impl Rank {
             s.chunk = 0;
             if s.leaving {
                 *free += s.blocks;
-                out.push(StepEvent::Left { key: s.key, generated: (s.generated + u64::from(token)) as u32 });
+                s.generated += u64::from(token);
+                out.push(s.left());
                 return false;
             }
             if !token {
@@ -165,7 +172,7 @@ impl Rank {
         });
         self.waiting.retain(|s| {
             if s.leaving {
-                out.push(StepEvent::Left { key: s.key, generated: s.generated as u32 });
+                out.push(s.left());
             }
             !s.leaving
         });
@@ -190,7 +197,7 @@ impl Rank {
             }
         };
         self.free += gone.blocks;
-        out.push(StepEvent::Left { key, generated: gone.generated as u32 });
+        out.push(gone.left());
     }
 
     fn find(&mut self, key: u32) -> Option<&mut Sequence> {

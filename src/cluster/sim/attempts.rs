@@ -262,7 +262,14 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let attempt = &self.attempts[index];
         match attempt.request {
             Some(request) => self.settle(request, index, outcome),
-            None => self.observer.wasted(self.now, attempt, attempt.output_tokens),
+            None => match outcome {
+                AttemptOutcome::Completed => {
+                    self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
+                }
+                // What was put out before the stream broke has become part of the prompt.
+                _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
+                _ => {}
+            },
         }
         self.attempts.discard(index);
     }
@@ -336,7 +343,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             (Stage::Answered, Some(id)) => {
                 self.leave_frontend(index, id);
                 let attempt = &self.attempts[index];
-                self.observer.wasted(self.now, attempt, attempt.answered);
+                let prompt = if attempt.answered > 0 { attempt.input_tokens } else { 0 };
+                self.observer.wasted(self.now, attempt, prompt, attempt.answered);
                 self.attempts.discard(index);
             }
             // It keeps its place in the queue until its turn comes.

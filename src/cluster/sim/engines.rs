@@ -117,7 +117,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 StepEvent::FirstToken { key } => self.put_out(key, Reply::FirstToken),
                 StepEvent::Token { key, generated } => self.put_out(key, Reply::Tokens(generated)),
                 StepEvent::Completed { key } => self.completed(key),
-                StepEvent::Left { key, generated } => self.left(key, generated),
+                StepEvent::Left { key, prompt, generated } => self.left(key, prompt, generated),
                 StepEvent::BlocksChanged { rank, used } => {
                     let rank = self.groups[group as usize].first_rank + rank;
                     self.blocks_changed(rank, used);
@@ -140,10 +140,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     }
 
     /// A withdrawn attempt has left the engine.
-    fn left(&mut self, index: u32, generated: u32) {
+    fn left(&mut self, index: u32, prompt: u32, generated: u32) {
         let attempt = &self.attempts[index];
         let worker = attempt.worker.expect("it computed somewhere");
-        self.observer.wasted(self.now, attempt, generated);
+        self.observer.wasted(self.now, attempt, prompt, generated);
         self.attempts.discard(index);
         self.free_slot(worker);
     }
@@ -162,7 +162,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     pub(super) fn abort(&mut self, index: u32, id: u32) {
         let worker = &self.workers[Worker::index(id)];
         if matches!(self.engines[worker.kind], Engine::Opaque(_)) {
-            self.left(index, 0);
+            self.left(index, 0, 0);
             return;
         }
         let attempt = &self.attempts[index];

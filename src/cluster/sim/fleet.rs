@@ -159,7 +159,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn lost(&mut self, index: u32, id: u32, generated: u32) {
         if self.attempts[index].abandoned {
             // Its frontend let go of it when the client left.
-            self.observer.wasted(self.now, &self.attempts[index], generated);
+            let attempt = &self.attempts[index];
+            let prompt = if generated > 0 { attempt.input_tokens } else { 0 };
+            self.observer.wasted(self.now, attempt, prompt, generated);
             self.attempts.discard(index);
             return;
         }

@@ -36,6 +36,8 @@ mod sweep_line;
 mod tests;
 mod thin;
 mod timeline;
+mod trace;
+mod traffic;
 mod updates;
 
 pub use busy::busy;
@@ -51,4 +53,6 @@ pub use pareto::pareto;
 pub use refusals::refusals;
 pub use scene::{Figure, PngError};
 pub use sweep_line::sweep_line;
+pub use trace::trace;
+pub use traffic::traffic;
 pub use updates::updates;

@@ -9,3 +9,4 @@ mod workload;
 mod writer;
 
 pub(super) use fleet::{step_timing, type_path};
+pub use workload::workload_toml;

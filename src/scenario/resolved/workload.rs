@@ -10,6 +10,13 @@ use super::super::workload::DEFAULT_CLASS;
 use super::distributions::length_distribution;
 use super::writer::{Writer, float, inline, instant, list, quoted, span};
 
+/// The table `[workload]` alone, as it stands in a scenario file.
+pub fn workload_toml(workload: &WorkloadConfig) -> String {
+    let mut w = Writer::default();
+    write_workload(&mut w, workload);
+    w.text
+}
+
 pub(super) fn write_workload(w: &mut Writer, workload: &WorkloadConfig) {
     w.header("[workload]");
     if let Some(trace) = &workload.trace {

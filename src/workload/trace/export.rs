@@ -19,7 +19,7 @@ impl<W: io::Write> CsvExport<W> {
     pub fn new(out: W, with_worker: bool) -> io::Result<Self> {
         let mut out = csv::WriterBuilder::new().from_writer(out);
         let header = ["arrival_ns", "input_tokens", "output_tokens", "class", "service_time_ns", "worker"];
-        out.write_record(&header[..if with_worker { 6 } else { 5 }])?;
+        out.write_record(&header[..if with_worker { 6 } else { 5 }]).map_err(unwrapped)?;
         Ok(Self { out, with_worker })
     }
 
@@ -39,7 +39,7 @@ impl<W: io::Write> CsvExport<W> {
         let tokens = [input_tokens.to_string(), output_tokens.to_string()];
         let worker = worker.filter(|_| self.with_worker).map(|w| w.to_string()).unwrap_or_default();
         let fields = [&arrival.as_nanos().to_string(), &tokens[0], &tokens[1], class, &service, &worker];
-        Ok(self.out.write_record(&fields[..if self.with_worker { 6 } else { 5 }])?)
+        self.out.write_record(&fields[..if self.with_worker { 6 } else { 5 }]).map_err(unwrapped)
     }
 
     /// Writes what is buffered.
@@ -48,5 +48,13 @@ impl<W: io::Write> CsvExport<W> {
     /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// What the system said, whose kind would be lost inside an error of the CSV writer.
+fn unwrapped(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }

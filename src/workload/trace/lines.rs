@@ -13,6 +13,14 @@ const LONGEST: u64 = 64 << 20;
 /// Size of the read buffer.
 const BUFFER: usize = 1 << 16;
 
+/// The path that stands for standard input.
+pub const STDIN: &str = "-";
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}
+
 /// A streaming reader of text lines that knows where it is. Memory: one buffer, and the longest line.
 pub(super) struct Lines {
     path: PathBuf,
@@ -24,8 +32,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Opens a file; gzip is recognised by content.
+    /// Opens a file, or standard input where the path is [`STDIN`]; gzip is recognised by content.
     pub(super) fn open(path: &Path) -> Result<Self, WorkloadError> {
+        if is_stdin(path) {
+            return Self::open_stdin();
+        }
         let failed = |source: io::Error| {
             let hint = match source.kind() {
                 io::ErrorKind::NotFound => "relative paths are taken from the scenario's folder, then from the working directory",
@@ -38,6 +49,17 @@ impl Lines {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
         let mut plain = BufReader::with_capacity(BUFFER, file);
+        let zipped = plain.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+        let input: Box<dyn BufRead + Send> =
+            if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain))) } else { Box::new(plain) };
+        Ok(Self::new(path, input))
+    }
+
+    /// What comes by standard input, which can be read once only.
+    fn open_stdin() -> Result<Self, WorkloadError> {
+        let path = Path::new("<stdin>");
+        let failed = |source| WorkloadError::Io { path: path.to_owned(), source, hint: "pipe the trace into it".into() };
+        let mut plain = BufReader::with_capacity(BUFFER, io::stdin());
         let zipped = plain.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
         let input: Box<dyn BufRead + Send> =
             if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain))) } else { Box::new(plain) };

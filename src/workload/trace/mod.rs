@@ -24,6 +24,7 @@ mod timed;
 pub(in crate::workload) use columns::CsvColumns;
 pub use export::CsvExport;
 pub use format::TraceFormat;
+pub use lines::STDIN;
 pub use prefix::PrefixUse;
 pub(in crate::workload) use profile::ArrivalProfile;
 pub use reader::{Measured, RowOutcome, TraceReader, TraceRow};

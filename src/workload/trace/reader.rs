@@ -6,7 +6,7 @@ use super::decode::{Decoder, Naming};
 use super::format::{Spec, Syntax, TraceFormat};
 use super::lines::Lines;
 use super::opening::{file_error, lines_have_arrivals, open_csv, open_json};
-use super::record::{CsvFields, JsonFields};
+use super::record::{CsvFields, JsonFields, Role};
 use super::report::DropReason;
 use crate::units::Span;
 use crate::workload::config::{TimeUnit, TraceColumns, TraceConfig};
@@ -150,6 +150,11 @@ impl TraceReader {
     /// The file.
     pub fn path(&self) -> &Path {
         self.lines.path()
+    }
+
+    /// Whether rows may ask for one worker.
+    pub(super) fn names_workers(&self) -> bool {
+        matches!(&self.fields, Fields::Csv(fields) if fields.has(Role::Worker))
     }
 
     /// Whether rows have arrivals (vidur's files of lengths have none).

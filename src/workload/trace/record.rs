@@ -66,6 +66,11 @@ impl CsvFields {
         Self { wanted, columns, quoted: csv::StringRecord::new() }
     }
 
+    /// Whether there is a column with a role.
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.wanted.iter().any(|w| w.1 == role)
+    }
+
     /// Whether a line ends within a quoted field and goes on in the next.
     pub(super) fn is_open(line: &str) -> bool {
         line.bytes().filter(|b| *b == b'"').count() % 2 == 1

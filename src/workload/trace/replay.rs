@@ -111,6 +111,10 @@ impl TraceReplay {
                 ));
             }
         }
+        if options.repeat && super::lines::is_stdin(&config.path) {
+            let problem = "standard input can be read once only: expected a file";
+            return Err(WorkloadError::parameter("trace.repeat", problem, "write the trace to a file first"));
+        }
         let reader = TraceReader::open(config)?;
         if !reader.has_arrivals() {
             let problem = "the file has lengths but no arrivals: expected a trace";
@@ -136,6 +140,11 @@ impl TraceReplay {
             profile: ArrivalProfile::new(),
             prefix: None,
         })
+    }
+
+    /// Whether rows may ask for one worker.
+    pub(in crate::workload) fn names_workers(&self) -> bool {
+        self.reader.names_workers()
     }
 
     /// Names of the classes that rows have named so far.
@@ -384,7 +393,7 @@ impl TraceReplay {
         let held = counts.rows - counts.emitted - dropped.iter().sum::<u64>();
         dropped[DropReason::AfterTheEnd as usize] += held;
         TraceReport {
-            path: self.config.path.clone(),
+            path: self.reader.path().to_owned(),
             format: self.reader.format(),
             rows_read: counts.rows,
             emitted: counts.emitted,
@@ -400,7 +409,7 @@ impl TraceReplay {
         if self.config.options.dequantise.is_some() {
             warnings.retain(|w| !matches!(w, TraceWarning::Ticks { .. }));
         }
-        if let Some(prefix) = &self.prefix {
+        if let Some(prefix) = self.prefix.as_ref().filter(|prefix| prefix.share() > 0.0) {
             let discounted = self.config.options.prefix_reuse == PrefixReuse::Discount;
             warnings.push(TraceWarning::PrefixReuse { share: prefix.share(), rows: prefix.rows, discounted });
         }

@@ -143,8 +143,9 @@ impl fmt::Display for TraceWarning {
             ),
             Self::Ticks { width, share } => write!(
                 f,
-                "{:.0} % of the requests share an instant, in ticks {width} apart: each tick is a false burst unless dequantise spreads them",
-                share * 100.0
+                "{:.0} % of the requests share an instant, in ticks {:.3} s apart: each tick is a false burst unless dequantise spreads them",
+                share * 100.0,
+                width.as_secs_f64()
             ),
             Self::PrefixReuse { share, rows, discounted: false } => write!(
                 f,

@@ -64,6 +64,9 @@ impl ServeGenClient {
         if path.is_dir() {
             return Ok(true);
         }
+        if super::lines::is_stdin(path) {
+            return Ok(false); // what was looked at could not be read again
+        }
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Ok(false);

@@ -6,7 +6,9 @@
 mod common;
 mod run;
 mod study;
+mod trace;
 
 pub use common::*;
 pub use run::*;
 pub use study::*;
+pub use trace::*;

@@ -167,6 +167,25 @@ pub struct OverviewData {
     pub loads: Loads,
 }
 
+/// What flows through the cluster over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrafficData {
+    /// Title and description.
+    pub heading: Heading,
+    /// Time axis and marked instants.
+    pub time: TimeFrame,
+    /// Requests offered per second, from each instant on.
+    pub offered: Vec<Sample>,
+    /// Attempts per second.
+    pub attempts: Vec<Sample>,
+    /// Requests completed within the latency targets, per second.
+    pub goodput: Vec<Sample>,
+    /// Attempts per second that workers computed for nobody; empty where there were none.
+    pub orphans: Vec<Sample>,
+    /// Requests in the system or waiting to retry.
+    pub unfinished: Vec<Sample>,
+}
+
 /// 529 rate by reason over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RefusalsData {

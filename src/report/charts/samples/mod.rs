@@ -5,6 +5,7 @@ use super::data::Heading;
 
 mod run;
 mod study;
+mod trace;
 
 /// A small generator, so that samples are the same everywhere.
 struct Noise(u64);
@@ -29,5 +30,6 @@ fn heading(title: &str) -> Heading {
 pub(super) fn all() -> Vec<(&'static str, Figure)> {
     let mut figures = run::figures();
     figures.extend(study::figures());
+    figures.extend(trace::figures());
     figures
 }

@@ -1,7 +1,7 @@
 //! Samples of one run over time.
 
 use super::super::data::*;
-use super::super::{Figure, busy, loads, occupancy, overview, refusals};
+use super::super::{Figure, busy, loads, occupancy, overview, refusals, traffic};
 use super::{Noise, heading};
 
 fn mark(at: f64, kind: MarkKind, label: &str) -> Mark {
@@ -122,6 +122,22 @@ fn busy_rows(count: usize, spans: usize, name: &str) -> Vec<BusyRow> {
     (0..count).map(row).collect()
 }
 
+fn traffics() -> Vec<(&'static str, Figure)> {
+    let rate =
+        |seed, level: f64, swell: f64| walk(seed, 300, 600.0, |at, u| level * (0.9 + 0.2 * u) * (1.0 + swell * pressure(at)));
+    let data = TrafficData {
+        heading: heading("goodput does not recover: 79.3/s before the disturbance, 0/s in the last quarter, with 80/s offered"),
+        time: frame(burst_marks()),
+        offered: rate(1, 80.0, 5.0),
+        attempts: rate(2, 80.0, 19.0),
+        goodput: rate(3, 79.0, -1.0),
+        orphans: rate(4, 20.0, 3.0),
+        unfinished: rate(5, 30.0, 90.0),
+    };
+    let calm = TrafficData { orphans: Vec::new(), time: frame(Vec::new()), ..data.clone() };
+    vec![("traffic", traffic(&data)), ("traffic_calm", traffic(&calm)), ("traffic_empty", traffic(&TrafficData::default()))]
+}
+
 pub(super) fn figures() -> Vec<(&'static str, Figure)> {
     let long = "9.4 % of attempts were refused, nearly all of them in the burst from four to five minutes, because every worker was busy by \
                 decode blocks; the post at 270 s made it worse, took 1.2 s to reach the last worker, and was taken back at 420 s";
@@ -154,7 +170,7 @@ pub(super) fn figures() -> Vec<(&'static str, Figure)> {
         time: frame(burst_marks()),
         workers,
     };
-    vec![
+    let mut figures = vec![
         ("overview", overview(&full(long, 4, 600, 1.0, burst_marks()))),
         ("overview-calm", overview(&full("Nothing was refused", 1, 600, 0.0, Vec::new()))),
         ("overview-64", overview(&full("12 % refused", 64, 2000, 0.2, posts))),
@@ -180,5 +196,7 @@ pub(super) fn figures() -> Vec<(&'static str, Figure)> {
         ("busy-64", busy(&timeline(busy_rows(64, 200, "worker ")))),
         ("busy-1000", busy(&timeline(busy_rows(1000, 20, "h100-eu-west-production-")))),
         ("busy-none", busy(&timeline(Vec::new()))),
-    ]
+    ];
+    figures.extend(traffics());
+    figures
 }
