@@ -333,7 +333,12 @@ fn post(update: &UpdateResult, label: String, result: &RunResult) -> PostStages 
         noticed: stage(update.noticed),
         workers: workers.collect(),
         all: stage(update.all),
-        effect: Stage::NotMeasured,
+        // A post without effect until a later one replaced it has none of its own; in force and without effect, it never had.
+        effect: match (update.effect, update.effect_superseded) {
+            (None, Some(_)) => Stage::Superseded,
+            (None, None) if update.answer == PostAnswer::Changed => Stage::Never,
+            (at, _) => stage(at),
+        },
         decisions_before_noticed: update.decisions[0],
         decisions_until_all: update.decisions[1],
     }

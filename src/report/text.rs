@@ -320,7 +320,11 @@ fn lag(update: &UpdateSummary) -> String {
             format!("never in force at worker {}{}", workers.join(", "), if update.silent.len() > 4 { ", ..." } else { "" })
         }
     };
-    format!("{noticed}, {end}")
+    let effect = match update.effect_lag_s {
+        Some(lag) => format!("first other decision {}", after(lag)),
+        None => "no decision was another for it".to_owned(),
+    };
+    format!("{noticed}, {end}; {effect}")
 }
 
 fn decisions(n: u64) -> String {

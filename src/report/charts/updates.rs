@@ -38,11 +38,6 @@ fn stages(post: &PostStages) -> [Stage; 3] {
     [post.noticed, post.all, post.effect]
 }
 
-/// The stages that were measured at some post, by their places in [`STAGES`].
-fn measured(posts: &[PostStages]) -> Vec<usize> {
-    (0..STAGES.len()).filter(|&i| posts.iter().any(|post| stages(post)[i] != Stage::NotMeasured)).collect()
-}
-
 fn after(stage: Stage) -> Option<f64> {
     match stage {
         Stage::After(delay) if delay.is_finite() => Some(delay.max(0.0)),
@@ -68,7 +63,7 @@ fn stage_style(i: usize) -> (Ink, usize) {
 
 fn rows(page: &mut Page, posts: &[PostStages]) {
     let mut legend: Vec<Entry> =
-        measured(posts).into_iter().map(|i| (Key::Point(stage_style(i).0, stage_style(i).1), STAGES[i].to_owned())).collect();
+        (0..STAGES.len()).map(|i| (Key::Point(stage_style(i).0, stage_style(i).1), STAGES[i].to_owned())).collect();
     legend.push((Key::Upright(Stroke::solid(Ink::Text, 1.2)), "a worker switched".to_owned()));
     page.caption("delay since the post", &legend, MARGIN, WIDTH - MARGIN);
     page.y += 4.0;
@@ -170,7 +165,6 @@ fn short(i: usize) -> &'static str {
 /// How a stage that was not reached ended.
 fn outcome(stage: Stage) -> Option<&'static str> {
     match stage {
-        Stage::NotMeasured => None,
         Stage::After(delay) if delay.is_finite() => None,
         Stage::After(_) | Stage::Never => Some("never"),
         Stage::Superseded => Some("superseded"),
@@ -208,11 +202,11 @@ fn distributions(page: &mut Page, posts: &[PostStages]) {
         let reached = posts.iter().filter(|post| after(stages(post)[i]).is_some()).count();
         (Key::Line(curve(i)), format!("{} ({reached} of {})", STAGES[i], posts.len()))
     };
-    let legend: Vec<Entry> = measured(posts).into_iter().map(entry).collect();
+    let legend: Vec<Entry> = (0..STAGES.len()).map(entry).collect();
     page.caption("share of posts that reached a stage (%)", &legend, LEFT, RIGHT);
     let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: 300.0 };
     let panel = Panel::new(&mut page.scene, rect, delay_axis(posts.iter(), rect.w), Axis::rounded(0.0, 1.0, &Unit::Share, 5.0));
-    for i in measured(posts) {
+    for i in 0..STAGES.len() {
         let mut delays: Vec<f64> = posts.iter().filter_map(|post| after(stages(post)[i])).collect();
         delays.sort_by(f64::total_cmp);
         let first = [panel.x.scale.lo, delays.iter().filter(|d| **d <= panel.x.scale.lo).count() as f64 / total];

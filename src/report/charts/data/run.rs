@@ -276,8 +276,6 @@ pub enum Stage {
     NoOp,
     /// Not within the run.
     Never,
-    /// Nobody looked: nothing is drawn.
-    NotMeasured,
 }
 
 /// The stages of one post at one frontend.
