@@ -44,8 +44,8 @@ fn data(name: &str, summary: &TraceSummary) -> TraceData {
 fn title(summary: &TraceSummary) -> String {
     let requests = format!("{} requests", count(summary.rows));
     let Some(arrivals) = &summary.arrivals else { return format!("{requests}: lengths without arrivals") };
-    let windows = WINDOWS.iter().zip(&arrivals.windows).filter_map(|(width, window)| Some((width, window.as_ref()?)));
-    let peak = match windows.last() {
+    let mut windows = WINDOWS.iter().zip(&arrivals.windows).filter_map(|(width, window)| Some((width, window.as_ref()?)));
+    let peak = match windows.next_back() {
         Some((width, window)) => {
             format!("; the busiest {width} s bring {} times the mean", crate::stats::text::significant(window.peak_to_mean, 3))
         }
