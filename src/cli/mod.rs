@@ -1,6 +1,6 @@
 //! The command line: the only place that prints, reads the environment or asks the time.
 //!
-//! Arguments are taken in two steps: as typed ([`args`], pure data) and as resolved by each command, which asks terminal and
+//! Arguments are taken in two steps: as typed (`args`, pure data) and as resolved by each command, which asks terminal and
 //! environment once. One file per command.
 
 mod args;

@@ -1,5 +1,5 @@
 //! How good the decisions of the frontends were, held against two references that are never mixed
-//! ([`Judgement`](crate::cluster::observer::Judgement)).
+//! ([`Judgement`]).
 
 use super::measures::share;
 use crate::cluster::observer::{Judgement, Standing};

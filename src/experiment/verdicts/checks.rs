@@ -22,7 +22,7 @@ pub struct MonitorEnd {
     pub thresholds: BusyThresholds,
     /// Signals it ever met.
     pub signals: SignalsSeen,
-    /// Latches that are set by a signal that has gone silent; the first [`MOST_LATCHES`].
+    /// Latches that are set by a signal that has gone silent; the first `MOST_LATCHES`.
     pub held: Vec<HeldLatch>,
 }
 
