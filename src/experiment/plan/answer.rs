@@ -74,7 +74,7 @@ pub struct Answer {
     pub next: Option<usize>,
     /// All cells that were looked at, in their order.
     pub looked: Vec<Looked>,
-    /// What binds: at the next worse choice, where the targets are missed.
+    /// What binds, at [`Self::bound`].
     pub bindings: Vec<Binding>,
     /// What else would change the answer, and how.
     pub shifts: Vec<Shift>,
@@ -88,6 +88,11 @@ impl Answer {
     /// What was found of a cell.
     pub fn judgement(&self, cell: usize) -> Option<&Judgement> {
         self.looked.iter().find(|looked| looked.cell == cell).map(|looked| &looked.judgement)
+    }
+
+    /// The cell whose bindings are told.
+    pub fn bound(&self) -> Option<usize> {
+        binding_cell(&self.description.quest, self.chosen, self.next)
     }
 
     /// Runs of the scenario as asked: those the budget bounds.
@@ -129,7 +134,8 @@ pub fn answer(mut lab: Lab<'_>) -> Result<Answer, Halt> {
         None => Vec::new(),
     };
     let looked: Vec<Looked> = lab.cells().into_iter().map(|cell| Looked { cell, judgement: lab.judgement(0, cell) }).collect();
-    let bindings = found.next.or(found.chosen).map_or(Vec::new(), |cell| bindings(&lab.runs(0, cell)));
+    let bound = binding_cell(&description.quest, found.chosen, found.next);
+    let bindings = bound.map_or(Vec::new(), |cell| bindings(&lab.runs(0, cell)));
     let mut notes = found.notes;
     notes.extend(not_monotone(&description, &looked));
     notes.extend(looked.iter().filter(|l| l.judgement.saturated && Some(l.cell) == found.next).map(|l| Note::Saturated(l.cell)));
@@ -138,6 +144,11 @@ pub fn answer(mut lab: Lab<'_>) -> Result<Answer, Halt> {
     }
     let (chosen, next, outcome) = (found.chosen, found.next, found.outcome);
     Ok(Answer { description, outcome, chosen, next, looked, bindings, shifts, notes, records: lab.into_records() })
+}
+
+/// Where it is told what binds: at the next worse choice, which misses the targets; of the best limits, at those.
+fn binding_cell(quest: &Quest, chosen: Option<usize>, next: Option<usize>) -> Option<usize> {
+    if matches!(quest, Quest::Best { .. }) { chosen.or(next) } else { next.or(chosen) }
 }
 
 fn contradiction(description: &Description) -> Option<Note> {

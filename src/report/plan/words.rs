@@ -15,17 +15,20 @@ pub(super) fn cell(d: &Description, cell: usize) -> String {
         }
         [(LOAD, value)] => format!("{} times the load", plain(value)),
         [(path, value)] => format!("{path} = {}", plain(value)),
-        _ => settings.iter().map(|(path, value)| format!("{} {}", short(path), plain(value))).collect::<Vec<_>>().join(", "),
+        _ => settings.iter().map(|(path, value)| field(d, path, &plain(value))).collect::<Vec<_>>().join(", "),
     }
 }
 
-/// A path without the tables that it shares with its neighbours.
-fn short(path: &str) -> String {
+/// A field with its value, its tables left out; of a worker type the number and its name: `3 small`.
+fn field(d: &Description, path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {
-        ["fleet", "worker_types", number, rest @ ..] => format!("type {number} {}", rest.join(".")),
-        [.., last] => (*last).to_owned(),
-        [] => String::new(),
+        ["fleet", "worker_types", number, rest @ ..] => {
+            let name = number.parse::<usize>().ok().and_then(|n| d.types.get(n)).map_or(*number, String::as_str);
+            if *rest == ["workers"] { format!("{value} {name}") } else { format!("{name} {} {value}", rest.join(".")) }
+        }
+        [.., last] => format!("{last} {value}"),
+        [] => value.to_owned(),
     }
 }
 
