@@ -44,6 +44,8 @@ pub enum Note {
     NotMonotone(usize, usize),
     /// No cell meets the targets, and the easiest (second) misses them by more than another one (first).
     Turns(usize, usize),
+    /// The best limits lie at an end of the values of these axes: beyond them may be better ones.
+    Edge(Vec<usize>),
     /// A cell is saturated: its latencies grow with the length of the run.
     Saturated(usize),
     /// How many times as much must be simulated to decide, as far as the intervals so far can tell.
@@ -138,6 +140,7 @@ pub fn answer(mut lab: Lab<'_>) -> Result<Answer, Halt> {
     let bindings = bound.map_or(Vec::new(), |cell| bindings(&lab.runs(0, cell)));
     let mut notes = found.notes;
     notes.extend(not_monotone(&description, &looked));
+    notes.extend(edges(&description, found.chosen));
     notes.extend(looked.iter().filter(|l| l.judgement.saturated && Some(l.cell) == found.next).map(|l| Note::Saturated(l.cell)));
     if found.outcome == Outcome::Undecided {
         notes.extend(would_decide(&description, &looked, found.chosen, found.next).map(Note::WouldDecide));
@@ -207,6 +210,15 @@ fn not_monotone(description: &Description, looked: &[Looked]) -> Option<Note> {
     let sure = |verdict: Verdict| looked.iter().filter(move |l| l.judgement.verdict == verdict);
     let meets = sure(Verdict::Met).next()?;
     sure(Verdict::Missed).find(|l| l.cell > meets.cell).map(|l| Note::NotMonotone(meets.cell, l.cell))
+}
+
+/// Axes of three values or more along which the best limits lie at an end.
+fn edges(description: &Description, chosen: Option<usize>) -> Option<Note> {
+    let cell = chosen.filter(|_| matches!(description.quest, Quest::Best { .. }))?;
+    let (axes, places) = (&description.grid.axes, description.grid.places(cell));
+    let at_end = |axis: &usize| axes[*axis].values.len() > 2 && [0, axes[*axis].values.len() - 1].contains(&places[*axis]);
+    let found: Vec<usize> = (0..axes.len()).filter(at_end).collect();
+    (!found.is_empty()).then_some(Note::Edge(found))
 }
 
 /// By how much more must be simulated so that an interval as wide as its distance from the bound is left: widths fall with

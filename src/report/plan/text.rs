@@ -182,6 +182,10 @@ pub(super) fn note(answer: &Answer, note: &Note) -> String {
             words::cell(d, *nearest),
             words::cell(d, *last)
         ),
+        Note::Edge(axes) => {
+            let names: Vec<String> = axes.iter().map(|axis| words::axis(d, &d.grid.axes[*axis])).collect();
+            format!("the best lies at an end of the values of {}: beyond them there may be better ones", names.join(" and "))
+        }
         Note::Saturated(cell) => format!(
             "with {} more is offered than is served: its latencies grow with the length of the run",
             words::cell(d, *cell)

@@ -1,6 +1,7 @@
 //! Cells, targets and findings of a plan in words.
 
 use crate::experiment::plan::{Answer, Binding, Description, Goal, Judged, LOAD, Looks, Quest, Shift, Variant};
+use crate::experiment::sweep::Axis;
 use crate::experiment::sweep::grid::plain;
 use crate::report::sweep::axes::{bound_of, show_value};
 use crate::stats::text::{percent, significant};
@@ -30,6 +31,16 @@ fn field(d: &Description, path: &str, value: &str) -> String {
         [.., last] => format!("{last} {value}"),
         [] => value.to_owned(),
     }
+}
+
+/// An axis: its fields without their tables, or the name of the worker type that it counts.
+pub(super) fn axis(d: &Description, axis: &Axis) -> String {
+    let name = |path: &String| {
+        let counted = path.strip_prefix("fleet.worker_types.").and_then(|rest| rest.strip_suffix(".workers"));
+        let kind = counted.and_then(|number| number.parse::<usize>().ok()).and_then(|n| d.types.get(n));
+        kind.cloned().unwrap_or_else(|| path.rsplit('.').next().unwrap_or(path).to_owned())
+    };
+    axis.paths.iter().map(name).collect::<Vec<_>>().join(":")
 }
 
 /// A target: `529 rate at most 0.1 %`.
