@@ -243,6 +243,19 @@ fn bad_plans_are_refused_before_any_run_with_a_hint() {
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
 }
 
+#[test]
+fn the_plan_that_the_docs_walk_through_is_what_it_says_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let into = tempfile::tempdir().expect("a temporary folder");
+    let output = shedcast(root, &["plan", "scenarios/plan-workers.toml", "--no-charts", "--out"]).arg(into.path()).assert().success();
+    let said = String::from_utf8(output.get_output().stdout.clone()).expect("text");
+    let docs = fs::read_to_string(root.join("docs/planning.md")).expect("the docs are there");
+    let shown = docs.split("```").nth(3).expect("the second block is the answer");
+    for line in shown.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        assert!(said.lines().any(|other| other.trim_end() == line), "docs/planning.md shows a line that a plan does not: {line:?}");
+    }
+}
+
 /// Plans the fewest workers of a file of `scenarios/`, then runs the answer and one worker fewer with 20 new seeds: by the
 /// mean of those runs both sides lie at least two half-widths from the target, and all but one run of each, at most, agree
 /// with the plan.
