@@ -23,7 +23,7 @@ mod verdict;
 mod workers_csv;
 mod wrap;
 
-pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
+pub use directory::{Directory, DirectoryError, DirectoryLock, LimitedFile, RESULT_FILES};
 pub use figure_loads::loads_data;
 pub use figures::{
     RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, traffic_data, updates_data,
