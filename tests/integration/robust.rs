@@ -4,6 +4,8 @@
 mod bad_inputs;
 #[path = "robust/bench.rs"]
 mod bench;
+#[path = "robust/fuzz.rs"]
+mod fuzz;
 #[path = "robust/kill.rs"]
 mod kill;
 #[path = "robust/output.rs"]
