@@ -10,3 +10,5 @@ mod fuzz;
 mod kill;
 #[path = "robust/output.rs"]
 mod output;
+#[path = "robust/scenarios.rs"]
+mod scenarios;
