@@ -12,3 +12,5 @@ mod kill;
 mod output;
 #[path = "robust/scenarios.rs"]
 mod scenarios;
+#[path = "robust/soak.rs"]
+mod soak;
