@@ -8,12 +8,12 @@
 pub mod fingerprint;
 pub mod grid;
 pub mod journal;
-mod plan;
-mod range;
+pub(in crate::experiment) mod plan;
+pub(in crate::experiment) mod range;
 mod record;
 mod result;
 mod run;
-mod target;
+pub(in crate::experiment) mod target;
 
 #[cfg(test)]
 mod coverage_tests;
