@@ -64,7 +64,7 @@ pub enum ColorChoice {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
-workers.csv, ranks.csv, threshold_updates.csv, requests.csv (when asked),
+workers.csv, ranks.csv, threshold_updates.csv, requests.csv and metrics.om (when asked),
 overview.svg, charts/*.svg, and resolved.toml, which repeats the run exactly:
 shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
@@ -86,6 +86,12 @@ pub struct RunArgs {
     /// Write requests.csv: one row per attempt
     #[arg(long)]
     pub requests_csv: bool,
+    /// Write metrics.om: Prometheus metrics under Dynamo's names over simulated time, in OpenMetrics text
+    #[arg(long)]
+    pub metrics: bool,
+    /// Date at which simulated time begins in metrics.om, such as 2026-01-01T00:00:00Z (the default); implies `--metrics`
+    #[arg(long, value_name = "DATE")]
+    pub metrics_epoch: Option<String>,
     /// Formats of the charts
     #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
     pub charts: Vec<ChartFormat>,

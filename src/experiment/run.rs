@@ -1,7 +1,8 @@
 //! One run of a scenario.
 
-use super::record::{Recorder, Sink};
+use super::record::Recorder;
 use super::result::{RunEnd, RunResult, natural_interval};
+use super::sink::Sink;
 use crate::cluster::batching::{Coalesced, StepGroup, Stepwise};
 use crate::cluster::{Ended, Remote, Setup, Simulation};
 use crate::engine::Streams;

@@ -10,6 +10,7 @@ mod figure_loads;
 mod figures;
 mod json;
 mod marks;
+pub mod openmetrics;
 mod quality;
 mod story;
 pub mod streams;

@@ -10,6 +10,7 @@ mod check;
 mod clients;
 mod document;
 mod engine;
+mod epoch;
 mod events;
 mod fault;
 mod faults;
@@ -34,6 +35,7 @@ mod workload;
 mod tests;
 
 pub use document::{Document, MAX_FILE_BYTES};
+pub use epoch::Epoch;
 pub use fault::{Fault, Faults, Place};
 pub use item::{Item, NumberRange};
 pub use preset_file::PresetFile;

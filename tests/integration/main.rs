@@ -10,6 +10,7 @@ mod faults;
 mod fidelity;
 mod harness;
 mod lag;
+mod metrics;
 mod quality;
 mod replay;
 mod report;

@@ -194,6 +194,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         attempt.rank = None;
         attempt.stage = Stage::Frontend;
         let (request, produced) = (attempt.id, attempt.produced);
+        self.observer.migrated(self.now, &self.attempts[index], failure);
         self.tell(request, || StoryEvent::Migrated { worker: failed, failure, produced });
         let stamp = self.attempts.stamp(index);
         self.queue.push(self.now, kind::RETRY, Event::Redispatch { attempt: index, stamp });
@@ -262,14 +263,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let attempt = &self.attempts[index];
         match attempt.request {
             Some(request) => self.settle(request, index, outcome),
-            None => match outcome {
-                AttemptOutcome::Completed => {
-                    self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
+            None => {
+                self.observer.orphan_ended(self.now, attempt, outcome);
+                match outcome {
+                    AttemptOutcome::Completed => {
+                        self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
+                    }
+                    // What was put out before the stream broke has become part of the prompt.
+                    _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
+                    _ => {}
                 }
-                // What was put out before the stream broke has become part of the prompt.
-                _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
-                _ => {}
-            },
+            }
         }
         self.attempts.discard(index);
     }
