@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod exit;
 mod failure;
+mod input;
 mod interrupt;
 mod merge;
 mod presets;

@@ -27,7 +27,7 @@ mod verdict;
 mod workers_csv;
 mod wrap;
 
-pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
+pub use directory::{Directory, DirectoryError, DirectoryLock, LimitedFile, RESULT_FILES};
 pub use figure_loads::loads_data;
 pub use figures::{busy_data, latency_data, occupancy_data, refusals_data, traffic_data, updates_data};
 pub use findings::Findings;

@@ -1,0 +1,10 @@
+//! Hard to break: bad inputs, bad places to write to, sudden ends, random input, and documents that keep their word.
+
+#[path = "robust/bad_inputs.rs"]
+mod bad_inputs;
+#[path = "robust/bench.rs"]
+mod bench;
+#[path = "robust/kill.rs"]
+mod kill;
+#[path = "robust/output.rs"]
+mod output;
