@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Every file that a run may leave in its directory, the summary last: its presence says that the others are complete.
-pub const RESULT_FILES: [&str; 25] = [
+pub const RESULT_FILES: [&str; 27] = [
     "resolved.toml",
     "timeseries.csv",
     "worker_timeseries.csv",
@@ -30,6 +30,8 @@ pub const RESULT_FILES: [&str; 25] = [
     "charts/updates.png",
     "charts/latency.svg",
     "charts/latency.png",
+    "charts.json",
+    "report.html",
     SUMMARY,
 ];
 
