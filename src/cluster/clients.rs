@@ -95,6 +95,7 @@ impl Clients {
 mod tests {
     use super::*;
     use crate::cluster::config::RetryBudget;
+    use crate::cluster::request::Sender;
     use crate::units::SimTime;
 
     fn policy() -> RetryPolicy {
@@ -119,6 +120,7 @@ mod tests {
     fn request(attempts: u32) -> Request {
         Request {
             id: 7,
+            sender: Sender::World,
             arrival: SimTime::ZERO,
             input_tokens: 1,
             output_tokens: 1,

@@ -2,7 +2,7 @@
 
 use crate::control::{BusyThresholds, ThresholdUpdate};
 use crate::units::{Attos, SimTime, Span};
-use crate::workload::config::SpanDistribution;
+use crate::workload::config::{LengthDistribution, SpanDistribution};
 
 /// The fleet: worker types and how many of each. Worker ids run from 1 in the order of the types.
 #[derive(Clone, Debug, PartialEq)]
@@ -329,8 +329,46 @@ impl Default for ClientConfig {
 pub struct ClosedLoop {
     /// Users; each has at most one request in the system.
     pub users: u32,
-    /// From an answer to the user's next request.
+    /// From an answer to the user's next request; with sessions, from the end of one to the start of the next.
     pub think_time: SpanDistribution,
+    /// Sessions of several turns; `None` makes every request one of its own.
+    pub sessions: Option<SessionConfig>,
+}
+
+/// Sessions of a closed-loop user: turns, each of which waits for the answer before. A turn that gets no answer ends its
+/// session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionConfig {
+    /// Turns of a session; a draw of 0 counts as 1.
+    pub turns: LengthDistribution,
+    /// From an answer to the next turn.
+    pub turn_think_time: SpanDistribution,
+    /// What a prompt holds of the turns before.
+    pub context: SessionContext,
+    /// Most tokens of a turn, prompt and answer together.
+    pub max_context_tokens: Option<u32>,
+    /// What happens to a session whose next turn would be longer than that.
+    pub at_max_context: AtMaxContext,
+}
+
+/// What the prompt of a turn holds of the turns before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionContext {
+    /// Nothing: each turn is a prompt of its own.
+    #[default]
+    None,
+    /// All of them: the prompt before, its answer, and the new input.
+    Grow,
+}
+
+/// What happens to a session whose next turn would exceed the longest context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtMaxContext {
+    /// It ends, and the user starts another.
+    #[default]
+    End,
+    /// It goes on with the oldest tokens left out.
+    Cut,
 }
 
 /// What clients do after an answer they may retry.

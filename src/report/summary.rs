@@ -50,6 +50,8 @@ pub struct Summary {
     pub threshold_updates: Vec<UpdateSummary>,
     /// What became of the rows of the trace.
     pub trace: Option<TraceSummary>,
+    /// What became of sessions of several turns, in the whole run.
+    pub sessions: Option<SessionSummary>,
     /// What a reader should know.
     pub warnings: Vec<WarningEntry>,
 }
@@ -378,6 +380,25 @@ pub struct SilentWorker {
     pub worker: u32,
     /// Ranks that were not observed since the post.
     pub ranks: Vec<u32>,
+}
+
+/// What became of sessions. Started = completed + at the longest context + broken + unfinished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Sessions whose first turn was sent.
+    pub started: u64,
+    /// All their turns were answered.
+    pub completed: u64,
+    /// Ended before a turn that would have exceeded the longest context.
+    pub at_max_context: u64,
+    /// A turn got no answer.
+    pub broken: u64,
+    /// Under way at the end.
+    pub unfinished: u64,
+    /// Turns sent: requests that belong to sessions.
+    pub turns: u64,
+    /// Turns whose prompt was cut to the longest context.
+    pub turns_cut: u64,
 }
 
 /// What became of the rows of a trace.

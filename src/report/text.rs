@@ -33,8 +33,10 @@ pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
         text.push_str(&quality.text(COLUMNS));
     }
     text.push_str(&phases(summary));
+    text.push_str(&classes(summary));
     text.push_str(&updates(&summary.threshold_updates));
     text.push_str(&trace(summary));
+    text.push_str(&sessions(summary));
     text.push_str(&warnings(&summary.warnings));
     if let Some(files) = files {
         text.push('\n');
@@ -250,6 +252,23 @@ fn phases(summary: &Summary) -> String {
     text
 }
 
+/// Client classes, where there are several; none of them has phases of its own.
+fn classes(summary: &Summary) -> String {
+    if summary.classes.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\n");
+    text.push_str(&heading("classes", &["requests", "offered", "completed", "refused", "p99 ttft"]));
+    for class in summary.classes.iter().take(MOST_ROWS) {
+        text.push_str(&measures_row(&class.name, count(class.measures.requests.offered), &class.measures));
+    }
+    text.push_str(&match summary.classes.len() - summary.classes.len().min(MOST_ROWS) {
+        0 => String::new(),
+        n => format!("  ... and {n} more in summary.json\n"),
+    });
+    text
+}
+
 fn left_out(all: usize, what: &str, file: &str) -> String {
     match all.saturating_sub(MOST_ROWS) {
         0 => String::new(),
@@ -259,9 +278,14 @@ fn left_out(all: usize, what: &str, file: &str) -> String {
 }
 
 fn phase_row(name: &str, start_s: f64, measures: &MeasuresSummary) -> String {
+    measures_row(name, instant(start_s), measures)
+}
+
+/// A row of a table of stretches or classes: `first` fills its first column.
+fn measures_row(name: &str, first: String, measures: &MeasuresSummary) -> String {
     let per_second = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |r| format!("{}/s", significant(r, 3)));
     let cells = [
-        instant(start_s),
+        first,
         per_second(measures.offered_rate),
         per_second(measures.throughput),
         measures.rate_529.map_or_else(|| "-".to_owned(), percent),
@@ -343,6 +367,23 @@ fn trace(summary: &Summary) -> String {
         count(trace.replayed)
     );
     format!("\n{}", block("trace", &text))
+}
+
+fn sessions(summary: &Summary) -> String {
+    let Some(sessions) = &summary.sessions else { return String::new() };
+    let outcomes = [
+        ("completed", sessions.completed),
+        ("at the longest context", sessions.at_max_context),
+        ("broken by a turn without answer", sessions.broken),
+        ("unfinished", sessions.unfinished),
+    ];
+    let cut = if sessions.turns_cut > 0 {
+        format!(", {} of them cut to the longest context", count(sessions.turns_cut))
+    } else {
+        String::new()
+    };
+    let text = format!("{} started = {}; {} turns{cut}", count(sessions.started), sum(&outcomes), count(sessions.turns));
+    format!("\n{}", block("sessions", &text))
 }
 
 fn warnings(warnings: &[WarningEntry]) -> String {

@@ -13,6 +13,7 @@ mod lag;
 mod quality;
 mod replay;
 mod report;
+mod sessions;
 mod sweep;
 mod theory;
 mod traces;

@@ -14,6 +14,8 @@ pub enum TraceFormat {
     Azure,
     /// Mooncake JSON Lines and the superset that Dynamo accepts.
     Mooncake,
+    /// Mooncake rows of sessions whose later turns hold the new input only; recognised by name alone.
+    MooncakeDelta,
     /// Dynamo request trace, version 1, wrapped or not.
     DynamoRequestTrace,
     /// BurstGPT 1 to 3.
@@ -76,7 +78,19 @@ const PLAIN: Spec = Spec {
 /// Rows held to sort formats that are written in another order than that of arrival (by end, or by id).
 const UNSORTED: usize = 4096;
 
-static SPECS: [Spec; 11] = [
+/// Fields of Mooncake rows, as Dynamo takes them.
+const MOONCAKE: &[(Role, &[&str])] = &[
+    (Arrival, &["timestamp", "created_time"]),
+    (InputTokens, &["input_length", "input_tokens"]),
+    (OutputTokens, &["output_length", "output_tokens"]),
+    (HashIds, &["hash_ids"]),
+    (Class, &["policy_class"]),
+    (Session, &["session_id"]),
+    (Delay, &["delay", "delay_ms"]),
+    (Dependencies, &["dependencies"]),
+];
+
+static SPECS: [Spec; 12] = [
     Spec {
         format: TraceFormat::Shedcast,
         unit: TimeUnit::Nanoseconds,
@@ -181,33 +195,27 @@ static SPECS: [Spec; 11] = [
             (OutputTokens, &["output_length"]),
             (HashIds, &["hash_ids"]),
             (Session, &["chat_id"]),
+            (Parent, &["parent_chat_id"]),
         ],
         block_size: 16,
         ..PLAIN
     },
+    Spec { format: TraceFormat::Mooncake, syntax: Syntax::JsonLines, unit: TimeUnit::Milliseconds, fields: MOONCAKE, ..PLAIN },
     Spec {
-        format: TraceFormat::Mooncake,
+        format: TraceFormat::MooncakeDelta,
         syntax: Syntax::JsonLines,
         unit: TimeUnit::Milliseconds,
-        fields: &[
-            (Arrival, &["timestamp", "created_time"]),
-            (InputTokens, &["input_length", "input_tokens"]),
-            (OutputTokens, &["output_length", "output_tokens"]),
-            (HashIds, &["hash_ids"]),
-            (Class, &["policy_class"]),
-            (Session, &["session_id"]),
-            (Delay, &["delay", "delay_ms"]),
-            (Dependencies, &["dependencies"]),
-        ],
+        fields: MOONCAKE,
         ..PLAIN
     },
 ];
 
 impl TraceFormat {
     /// Every format with a name of its own, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Azure,
         Self::Mooncake,
+        Self::MooncakeDelta,
         Self::DynamoRequestTrace,
         Self::BurstGpt,
         Self::Bailian,
@@ -226,6 +234,7 @@ impl TraceFormat {
             Self::Shedcast => "shedcast",
             Self::Azure => "azure",
             Self::Mooncake => "mooncake",
+            Self::MooncakeDelta => "mooncake-delta",
             Self::DynamoRequestTrace => "dynamo-request-trace",
             Self::BurstGpt => "burstgpt",
             Self::Bailian => "bailian",

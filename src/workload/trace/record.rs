@@ -22,8 +22,10 @@ pub(super) enum Role {
     EventType,
     /// Waits for an earlier answer instead of an instant.
     Delay,
-    /// Part of a session; replayed at its own instant all the same.
+    /// The session it is part of.
     Session,
+    /// The request of the session before it; -1 where there is none.
+    Parent,
     /// A session in one row: cannot be replayed as single requests.
     SubRequests,
     /// Depends on other requests: cannot be replayed at instants.
