@@ -236,6 +236,9 @@ pub struct FrontendConfig {
     pub migration_limit: u32,
     /// `DYN_HTTP_OVERLOAD_STATUS_CODE`.
     pub overload_status_code: u16,
+    /// A `Retry-After` header on refusals (overload and 503). The release sends none: this is for a gateway before it, or a
+    /// question of what if.
+    pub retry_after: Option<Span>,
     /// Exclusion of a worker that answered "at capacity"; zero switches leases off.
     pub overload_lease: Span,
     /// `DYN_RUNTIME_INHIBITED_DURATION_SECS`: reconciliation period after a reported-down worker; zero never inhibits.
@@ -392,8 +395,8 @@ pub struct RetryPolicy {
     pub timeout_delay: Option<Span>,
     /// Token throttle: retry only while it has tokens.
     pub budget: Option<RetryBudget>,
-    /// Seconds of a `Retry-After` header the frontend sends and the client obeys, if any.
-    pub retry_after: Option<Span>,
+    /// Never retry before a `Retry-After` of the frontend has passed, as the usual client libraries do.
+    pub obey_retry_after: bool,
 }
 
 /// gRPC-style retry throttle of one client population.

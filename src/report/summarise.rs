@@ -240,7 +240,12 @@ impl RecoverySummary {
     fn of(recovery: &Recovery) -> Self {
         Self {
             disturbed_at_s: recovery.disturbed_at.as_secs_f64(),
+            over_at_s: recovery.over_at.map(SimTime::as_secs_f64),
             recovered_after_s: recovery.recovered_at.map(|at| at.since(recovery.disturbed_at).as_secs_f64()),
+            recovered_after_end_s: recovery
+                .over_at
+                .zip(recovery.recovered_at)
+                .map(|(over, back)| back.since(over.min(back)).as_secs_f64()),
             resolution_s: recovery.resolution.as_secs_f64(),
             goodput_before: recovery.before.goodput,
             goodput_last_quarter: recovery.last_quarter.goodput,

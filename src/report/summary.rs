@@ -288,11 +288,15 @@ pub struct Level {
 /// Goodput before and after the first scheduled disturbance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecoverySummary {
-    /// The disturbance.
+    /// The disturbance: a rise of the rate, an event or a burst.
     pub disturbed_at_s: f64,
+    /// From when on no more is offered than before it; absent where the disturbance is no load that ends.
+    pub over_at_s: Option<f64>,
     /// From there to the start of the first stretch of `resolution_s` from which on goodput stays where it was; absent if it never
     /// does.
     pub recovered_after_s: Option<f64>,
+    /// The same from `over_at_s` on: the time to recover after a spike. 0 where goodput is back before the spike is over.
+    pub recovered_after_end_s: Option<f64>,
     /// Length of a stretch: how closely the instant is known.
     pub resolution_s: f64,
     /// Requests completed within the latency targets per second before the disturbance.

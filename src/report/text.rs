@@ -165,8 +165,14 @@ fn recovery(summary: &Summary) -> String {
         Some(after) if after > 0.0 => {
             let resolution = duration(recovery.resolution_s * NANOS_PER_SECOND);
             let after = duration(after * NANOS_PER_SECOND);
+            let since_end = match (recovery.over_at_s, recovery.recovered_after_end_s) {
+                (Some(over), Some(after)) if after > 0.0 => {
+                    format!(", {} after its end at {}", duration(after * NANOS_PER_SECOND), instant(over))
+                }
+                _ => String::new(),
+            };
             format!(
-                "goodput back {after} after the disturbance at {at} (known to {resolution}): {before} before, {last} at the end"
+                "goodput back {after} after the disturbance at {at}{since_end} (known to {resolution}): {before} before, {last} at the end"
             )
         }
         Some(_) => return String::new(),

@@ -96,6 +96,7 @@ fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
         let message = format!("`{}` is `\"{max}\"`: expected at least `initial` = `\"{initial}\"`", section.path_of("max"));
         section.fault(Some("max"), message, None);
     }
+    section.forbid("retry_after", "it is the frontend that sends it", "give `frontend.retry_after`");
     let policy = RetryPolicy {
         statuses: statuses.unwrap_or_default(),
         attempts: attempts.unwrap_or(1),
@@ -106,7 +107,7 @@ fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
         on_timeout: section.boolean("on_timeout").unwrap_or(false),
         timeout_delay: section.optional("timeout_delay").and_then(|item| item.span()),
         budget: section.optional("budget").and_then(|item| budget(&item)),
-        retry_after: section.optional("retry_after").and_then(|item| item.span()),
+        obey_retry_after: section.boolean("obey_retry_after").unwrap_or(true),
     };
     section.finish();
     Some(policy)

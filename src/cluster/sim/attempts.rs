@@ -293,9 +293,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 self.end_request(index, attempt, RequestOutcome::Unservable);
                 return;
             }
-            AttemptOutcome::Refused { status, .. } => (Failure::Status(*status), RequestOutcome::LostToOverload),
-            AttemptOutcome::Unavailable { .. } => (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
-            AttemptOutcome::Failed => (Failure::Status(BROKEN_STATUS), RequestOutcome::Failed),
+            AttemptOutcome::Refused { status, .. } => (Failure::Refused(*status), RequestOutcome::LostToOverload),
+            AttemptOutcome::Unavailable { .. } => (Failure::Refused(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
+            AttemptOutcome::Failed => (Failure::Broken(BROKEN_STATUS), RequestOutcome::Failed),
             AttemptOutcome::Cancelled => (Failure::Timeout, RequestOutcome::GaveUp),
         };
         match self.clients.after(request, failure) {

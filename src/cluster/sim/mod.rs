@@ -205,7 +205,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             views: VecDeque::new(),
             spread: Spread::new(setup.frontend, streams),
             telemetry,
-            clients: Clients::new(setup.clients, streams),
+            clients: Clients::new(setup.clients, setup.frontend.retry_after, streams),
             updates: Updates::new(setup.frontend.frontends),
             quality,
             services: 0,

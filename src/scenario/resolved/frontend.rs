@@ -31,6 +31,7 @@ pub(super) fn write_frontend(w: &mut Writer, frontend: &FrontendConfig) {
     w.line("router_track_active_blocks", frontend.router_track_active_blocks);
     w.line("migration_limit", frontend.migration_limit);
     w.line("overload_status_code", frontend.overload_status_code);
+    w.optional("retry_after", frontend.retry_after.map(span));
     w.line("overload_lease", span(frontend.overload_lease));
     w.line("runtime_inhibited_duration", span(frontend.inhibited_duration));
     w.line("discovery_delay", span(frontend.discovery_delay));
@@ -109,6 +110,6 @@ fn retry(retry: &RetryPolicy) -> String {
         ("on_timeout", retry.on_timeout.to_string()),
         ("timeout_delay", retry.timeout_delay.map_or_else(none, span)),
         ("budget", retry.budget.as_ref().map_or_else(none, budget)),
-        ("retry_after", retry.retry_after.map_or_else(none, span)),
+        ("obey_retry_after", retry.obey_retry_after.to_string()),
     ])
 }

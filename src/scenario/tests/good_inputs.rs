@@ -112,6 +112,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
     router_track_active_blocks = true
     migration_limit = 0
     overload_status_code = 529
+    retry_after = "none"
     overload_lease = "1s"
     runtime_inhibited_duration = "5s"
     discovery_delay = "0s"
@@ -132,7 +133,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
 
     [clients]
     closed_loop = "none"
-    retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", retry_after = "none" }
+    retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", obey_retry_after = true }
     patience_first_token = "none"
     patience = "none"
     server_notices = true

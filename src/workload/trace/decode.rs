@@ -88,7 +88,10 @@ impl Decoder<'_> {
             line,
             arrival,
             input_tokens: self.tokens(record, Role::InputTokens)?,
-            output_tokens: self.tokens(record, Role::OutputTokens)?,
+            output_tokens: match record.get(Role::OutputIds).filter(|_| record.get(Role::OutputTokens).is_none()) {
+                Some(ids) => list_length(ids).ok_or_else(|| self.problem(Role::OutputIds, ids, "expected a list of tokens"))?,
+                None => self.tokens(record, Role::OutputTokens)?,
+            },
             class: record.get(Role::Class).map(|name| intern(interned.classes, name)).transpose()?,
             service_time: self.optional(record, Role::ServiceTime, |text| self.span(text))?,
             worker: self.optional(record, Role::Worker, |text| text.parse().map_err(|_| "expected a worker's number".into()))?,
@@ -236,6 +239,13 @@ fn is_part_of_session(record: &Record) -> bool {
         None => record.get(Role::Session).is_some(),
         parent => has_parent(parent),
     }
+}
+
+/// Number of entries of a JSON list of numbers.
+fn list_length(text: &str) -> Option<u32> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
+    let commas = inner.bytes().filter(|byte| *byte == b',').count();
+    u32::try_from(if inner.is_empty() { 0 } else { commas + 1 }).ok()
 }
 
 /// At most 40 characters of a value, for messages.

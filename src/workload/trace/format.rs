@@ -83,6 +83,7 @@ const MOONCAKE: &[(Role, &[&str])] = &[
     (Arrival, &["timestamp", "created_time"]),
     (InputTokens, &["input_length", "input_tokens"]),
     (OutputTokens, &["output_length", "output_tokens"]),
+    (OutputIds, &["output_token_ids"]),
     (HashIds, &["hash_ids"]),
     (Class, &["policy_class"]),
     (Session, &["session_id"]),
@@ -307,21 +308,36 @@ pub(super) fn is_servegen(fields: &[String]) -> bool {
 pub(super) enum Recognised {
     /// This format.
     Format(&'static Spec),
-    /// A format that cannot be replayed as requests at instants; why.
-    Refused(&'static str),
+    /// A file that cannot be replayed as requests at instants: what it is, and what to do.
+    Refused(&'static str, &'static str),
     /// Nothing.
     Unknown,
 }
+
+const AGENTIC: &str = "replay the requests of one recorded run instead, which have instants; shedcast's closed-loop clients have \
+                       sessions of turns (`clients.closed_loop`)";
 
 /// The format of a JSON Lines file by one of its rows.
 pub(super) fn by_object(row: &Value) -> Recognised {
     let has = |key: &str| row.get(key).is_some();
     let schema = row.get("schema").and_then(Value::as_str).unwrap_or("");
     if schema.starts_with("dynamo.agentic_mooncake") || has("dependencies") && has("not_before_ms") {
-        return Recognised::Refused("an agentic Mooncake trace, whose requests wait for one another");
+        return Recognised::Refused("an agentic Mooncake trace, whose requests wait for one another", AGENTIC);
     }
     if has("num_turns") && has("input_prompt_length") {
-        return Recognised::Refused("a trace of agentic sessions, whose turns wait for one another");
+        return Recognised::Refused("a trace of agentic sessions, whose turns wait for one another", AGENTIC);
+    }
+    if has("request_throughput") || has("num_prompts") && has("request_rate") {
+        let hint = "generate traffic like that of the benchmark: `arrivals` with its rate (gamma, cv = 1 / sqrt(burstiness)), or \
+                    `clients.max_in_flight` for its `max_concurrency` where the rate is `inf`";
+        return Recognised::Refused("the result of a benchmark, not its requests", hint);
+    }
+    let lengths = ["input_length", "input_tokens", "input_toks", "hash_ids"];
+    if ["text_input", "messages", "payload", "prompt", "conversations", "body"].iter().any(|key| has(key))
+        && !lengths.iter().any(|key| has(key))
+    {
+        let hint = "count the tokens of each prompt with the model's tokeniser, and write them as `input_length`";
+        return Recognised::Refused("texts, whose tokens nobody has counted", hint);
     }
     let format =
         if schema.starts_with("dynamo.request.trace") || has("event_type") || row.get("event").is_some_and(Value::is_object) {

@@ -18,6 +18,8 @@ pub(super) enum Role {
     Worker,
     HashIds,
     BlockSize,
+    /// The generated tokens one by one, instead of their number.
+    OutputIds,
     /// Only rows of one kind are requests.
     EventType,
     /// Waits for an earlier answer instead of an instant.

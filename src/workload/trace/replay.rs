@@ -428,6 +428,7 @@ impl TraceReplay {
             let discounted = self.config.options.prefix_reuse == PrefixReuse::Discount;
             warnings.push(TraceWarning::PrefixReuse { share: prefix.share(), rows: prefix.rows, discounted });
         }
+        warnings.extend(self.prefix.as_ref().and_then(PrefixUse::block_doubt));
         if counts.sessions > 0 {
             warnings.push(TraceWarning::SessionsFlattened { rows: counts.sessions });
         }

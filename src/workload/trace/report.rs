@@ -88,6 +88,15 @@ pub enum TraceWarning {
         /// The reusable tokens were taken off.
         discounted: bool,
     },
+    /// Rows have more or fewer blocks than prompts of their lengths: blocks may be of another size.
+    BlockSizeDoubt {
+        /// Tokens of one block, as they were taken.
+        block_size: u32,
+        /// Prompt tokens per block, on average.
+        implied: f64,
+        /// Rows concerned.
+        rows: u64,
+    },
     /// Rows belong to sessions, but arrive at their recorded instants.
     SessionsFlattened {
         /// How many.
@@ -123,6 +132,7 @@ impl TraceWarning {
             Self::UnevenHead { .. } => "trace_uneven_head",
             Self::Ticks { .. } => "trace_ticks",
             Self::PrefixReuse { .. } => "trace_prefix_reuse",
+            Self::BlockSizeDoubt { .. } => "trace_block_size_doubt",
             Self::SessionsFlattened { .. } => "trace_sessions_flattened",
             Self::Capped { .. } => "trace_lengths_capped",
             Self::NoRowsInWindow => "trace_no_rows_in_window",
@@ -161,6 +171,11 @@ impl fmt::Display for TraceWarning {
                 f,
                 "{:.1} % of the prompt tokens were taken off as reusable, as if every worker had an infinite cache: real ones hold less",
                 share * 100.0
+            ),
+            Self::BlockSizeDoubt { block_size, implied, rows } => write!(
+                f,
+                "{rows} rows have another number of hash_ids than prompts of their lengths in blocks of {block_size} tokens (about {implied:.0} \
+                 tokens per block on average): set hash_block_size if they are of another size"
             ),
             Self::SessionsFlattened { rows } => write!(
                 f,
