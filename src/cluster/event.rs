@@ -1,5 +1,7 @@
 //! What can be scheduled, and the order of kinds within one instant.
 
+use super::request::Sender;
+
 /// Order of the kinds of events that fall in one instant (lower first).
 ///
 /// Completions come before arrivals, so a slot freed at t serves an arrival at t; arrivals come before step starts, so an
@@ -19,7 +21,7 @@ pub mod kind {
     pub const GIVE_UP: u8 = 5;
     /// Arrivals from the workload.
     pub const ARRIVAL: u8 = 6;
-    /// Retries, migrations and the next requests of closed-loop users, behind the arrivals of their instant.
+    /// Retries, migrations and the next requests of closed-loop users and sessions, behind the arrivals of their instant.
     pub const RETRY: u8 = 7;
     /// Starts of new steps, by worker and rank.
     pub const START: u8 = 8;
@@ -113,8 +115,11 @@ pub enum Event {
         /// The logical request.
         request: u32,
     },
-    /// A closed-loop user sends the next request.
-    NextOfUser,
+    /// A closed-loop user, or a recorded session, sends the next request.
+    Next {
+        /// Who.
+        sender: Sender,
+    },
     /// The frontend tries another worker.
     Redispatch {
         /// The attempt.

@@ -50,6 +50,8 @@ pub struct Summary {
     pub threshold_updates: Vec<UpdateSummary>,
     /// What became of the rows of the trace.
     pub trace: Option<TraceSummary>,
+    /// What became of sessions of several turns, in the whole run.
+    pub sessions: Option<SessionSummary>,
     /// What a reader should know.
     pub warnings: Vec<WarningEntry>,
 }
@@ -286,11 +288,15 @@ pub struct Level {
 /// Goodput before and after the first scheduled disturbance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecoverySummary {
-    /// The disturbance.
+    /// The disturbance: a rise of the rate, an event or a burst.
     pub disturbed_at_s: f64,
+    /// From when on no more is offered than before it; absent where the disturbance is no load that ends.
+    pub over_at_s: Option<f64>,
     /// From there to the start of the first stretch of `resolution_s` from which on goodput stays where it was; absent if it never
     /// does.
     pub recovered_after_s: Option<f64>,
+    /// The same from `over_at_s` on: the time to recover after a spike. 0 where goodput is back before the spike is over.
+    pub recovered_after_end_s: Option<f64>,
     /// Length of a stretch: how closely the instant is known.
     pub resolution_s: f64,
     /// Requests completed within the latency targets per second before the disturbance.
@@ -378,6 +384,25 @@ pub struct SilentWorker {
     pub worker: u32,
     /// Ranks that were not observed since the post.
     pub ranks: Vec<u32>,
+}
+
+/// What became of sessions. Started = completed + at the longest context + broken + unfinished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Sessions whose first turn was sent.
+    pub started: u64,
+    /// All their turns were answered.
+    pub completed: u64,
+    /// Ended before a turn that would have exceeded the longest context.
+    pub at_max_context: u64,
+    /// A turn got no answer.
+    pub broken: u64,
+    /// Under way at the end.
+    pub unfinished: u64,
+    /// Turns sent: requests that belong to sessions.
+    pub turns: u64,
+    /// Turns whose prompt was cut to the longest context.
+    pub turns_cut: u64,
 }
 
 /// What became of the rows of a trace.

@@ -25,6 +25,7 @@ mod resolved;
 mod section;
 mod set_option;
 mod spans;
+mod stream_lengths;
 mod top;
 mod trace;
 mod types;

@@ -210,6 +210,7 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
     rows.sort_by_key(|row| row.at);
     let column = |of: fn(&Row) -> u32| rows.iter().map(of).collect::<Vec<u32>>();
     let (input, output) = (column(|r| r.input), column(|r| r.output));
+    let block_doubt = prefix.block_doubt();
     let prefix = (prefix.rows > 0).then(|| PrefixSummary {
         rows: prefix.rows,
         distinct_blocks: prefix.distinct_blocks(),
@@ -232,6 +233,7 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
         warnings: Vec::new(),
     };
     summary.warnings = warnings(&reader, &rows, &summary, context_limit);
+    summary.warnings.extend(block_doubt);
     Ok(summary)
 }
 
@@ -294,8 +296,14 @@ fn length_summary(mut tokens: Vec<u32>) -> Option<LengthSummary> {
         min,
         max,
         at_max: tokens.iter().rev().take_while(|t| **t == max).count() as u64,
-        cv: ratio(deviation, mean),
+        cv: variation(deviation, mean),
     })
+}
+
+/// Deviation over mean; what rounding leaves of equal values is 0.
+fn variation(deviation: f64, mean: f64) -> f64 {
+    let cv = ratio(deviation, mean);
+    if cv < 1e-9 { 0.0 } else { cv }
 }
 
 fn correlation(a: &[u32], b: &[u32]) -> f64 {
@@ -349,7 +357,7 @@ fn gaps(rows: &[Row]) -> GapSummary {
         p90: percentile(&sorted, 0.9),
         p99: percentile(&sorted, 0.99),
         max: sorted[sorted.len() - 1],
-        cv: ratio(deviation, mean),
+        cv: variation(deviation, mean),
         zero: rows.windows(2).filter(|w| w[0].at == w[1].at).count() as u64,
         above_10s: above(10.0),
         above_60s: above(60.0),

@@ -15,6 +15,7 @@ mod quality;
 mod replay;
 mod report;
 mod robust;
+mod sessions;
 mod sweep;
 mod theory;
 mod traces;

@@ -8,7 +8,7 @@
 //! | `loads.rs` | load reports and threshold posts on their way to the frontends |
 //! | `fleet.rs` | workers joining, leaving, changing; scripted events |
 //! | `sampling.rs` | what a sample of the time series sees |
-//! | `source.rs` | where requests come from: arrivals, or users in a closed loop |
+//! | `source.rs` | where requests come from: arrivals, users in a closed loop, turns of recorded sessions |
 //! | `updates.rs` | threshold updates on their way from stored to in force |
 //! | `faults.rs` | crashes, drains, slow workers, slow networks, scaling |
 //! | `network.rs` | dispatches and answers over a slow network |
@@ -36,16 +36,15 @@ use super::config::{ClientConfig, EventAction, FleetConfig, FrontendConfig, Rout
 use super::event::{Event, kind};
 use super::frontend::{Frontend, Spread, settings};
 use super::observer::{FleetSample, Observer};
-use super::request::{Attempt, Request};
+use super::request::{Attempt, Request, Sender};
 use super::slab::Slab;
 use super::telemetry::Telemetry;
 use super::worker::{Engine, Worker};
-use crate::engine::{EventQueue, SimRng, Streams};
+use crate::engine::{EventQueue, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 use crate::workload::error::WorkloadError;
 use crate::workload::source::RequestSpec;
-use crate::workload::spans::SpanSampler;
 use fleet::View;
 use network::Answer;
 use quality::Quality;
@@ -129,6 +128,8 @@ pub struct Simulation<'a, G, O> {
     events: u64,
     source: Source,
     head: Option<RequestSpec>,
+    /// Classes whose names the observer knows.
+    classes_named: usize,
     requests: Slab<Request>,
     attempts: Slab<Attempt>,
     arrived: u64,
@@ -146,8 +147,6 @@ pub struct Simulation<'a, G, O> {
     spread: Spread,
     telemetry: Option<Telemetry>,
     clients: Clients,
-    think: Option<SpanSampler>,
-    think_rng: SimRng,
     updates: Updates,
     /// Where decisions are judged: what they are held against.
     quality: Option<Quality>,
@@ -183,7 +182,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let telemetry = telemetry
             .then(|| Telemetry::new(setup.telemetry, rank_names.len(), setup.frontend.frontends, streams))
             .transpose()?;
-        let think = setup.clients.closed_loop.as_ref().map(|c| SpanSampler::new(&c.think_time)).transpose()?;
         let source = Source::open(&setup)?;
         let quality = setup.judge_decisions.then(|| Quality::new(settings, setup.frontend.frontends, workers.len()));
         let followed = observer.follows();
@@ -194,6 +192,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             events: 0,
             source,
             head: None,
+            classes_named: 0,
             requests: Slab::new(),
             attempts: Slab::new(),
             arrived: 0,
@@ -206,9 +205,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             views: VecDeque::new(),
             spread: Spread::new(setup.frontend, streams),
             telemetry,
-            clients: Clients::new(setup.clients, streams),
-            think,
-            think_rng: streams.stream("think", 0),
+            clients: Clients::new(setup.clients, setup.frontend.retry_after, streams),
             updates: Updates::new(setup.frontend.frontends),
             quality,
             services: 0,
@@ -237,11 +234,21 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         self.schedule_events();
         self.schedule_sample();
         if let Some(closed) = &self.setup.clients.closed_loop {
-            for _ in 0..closed.users {
-                self.queue.push(SimTime::ZERO, kind::RETRY, Event::NextOfUser);
+            for user in 0..closed.users {
+                self.queue.push(SimTime::ZERO, kind::RETRY, Event::Next { sender: Sender::User(user) });
             }
         }
+        self.read_ahead()
+    }
+
+    /// Holds the next arrival; classes that a trace names with it are told before it arrives.
+    fn read_ahead(&mut self) -> Result<(), WorkloadError> {
         self.head = self.source.next_arrival()?;
+        let names = self.source.class_names();
+        if names.len() > self.classes_named {
+            self.classes_named = names.len();
+            self.observer.classes_named(names);
+        }
         Ok(())
     }
 
@@ -284,8 +291,8 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             self.now = next.0;
             if arrival < queued {
                 let spec = self.head.take().expect("an arrival is due");
-                self.arrive(&spec);
-                self.head = self.source.next_arrival()?;
+                self.arrive(&spec, spec.session.map_or(Sender::World, Sender::Session));
+                self.read_ahead()?;
             } else {
                 let event = self.queue.pop().expect("an event is due").event;
                 self.handle(event);
@@ -296,7 +303,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
     }
 
     fn is_drained(&self) -> bool {
-        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.users_go_on()
+        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.goes_on()
     }
 
     /// What is looked at now and then only: bounds, progress, a wish to stop.
@@ -326,9 +333,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 }
             }
             Event::GiveUp { attempt, stamp, first_token } => self.give_up(attempt, stamp, first_token),
-            Event::NextOfUser => {
-                if let Some(spec) = self.source.next_of_user(self.now) {
-                    self.arrive(&spec);
+            Event::Next { sender } => {
+                if let Some(spec) = self.source.next_of(sender, self.now) {
+                    self.arrive(&spec, sender);
                 }
             }
             Event::Scripted { index } => self.scripted(index),
@@ -350,14 +357,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let at = SimTime::ZERO.saturating_add(self.setup.sample_interval.saturating_mul(self.next_sample));
         self.next_sample += 1;
         self.queue.push(at, kind::SAMPLE, Event::Sample);
-    }
-
-    /// A closed-loop user whose request is over thinks, then sends the next.
-    fn next_of_user(&mut self) {
-        if let Some(think) = &self.think {
-            let at = self.now.saturating_add(think.draw(&mut self.think_rng));
-            self.queue.push(at, kind::RETRY, Event::NextOfUser);
-        }
     }
 
     /// A frontend decides: that matters to an update which is under way there.
