@@ -2,6 +2,7 @@
 
 mod aisimulate;
 mod architecture;
+mod benches;
 mod cases;
 mod cli;
 mod conformance;
