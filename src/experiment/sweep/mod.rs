@@ -19,6 +19,8 @@ mod target;
 #[cfg(test)]
 mod coverage_tests;
 #[cfg(test)]
+mod overhead_tests;
+#[cfg(test)]
 mod tests;
 
 pub use grid::{Axis, Grid};
