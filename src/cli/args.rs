@@ -43,6 +43,11 @@ pub enum Command {
     Replay(ReplayArgs),
 }
 
+/// Any number of 64 bits.
+pub(super) fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
@@ -73,7 +78,7 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub seed: Option<u64>,
     /// How engines are simulated; the results are the same to the last byte
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
@@ -100,7 +105,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub quiet: bool,
     /// Also tell the story of one request (its id, as in requests.csv): what each frontend saw and decided
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = whole_number)]
     pub explain: Option<u64>,
     /// Write into a directory that holds something else
     #[arg(long)]

@@ -37,12 +37,42 @@ pub enum Failure {
     /// A trace command that cannot do what is asked.
     #[error("{0}")]
     Trace(String),
+    /// Several inputs are faulty: all of them are told.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Failure>),
+    /// Further faults that are only counted.
+    #[error("... and {0} more")]
+    LeftOut(usize),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),
 }
 
 impl Failure {
+    /// Faults told together before the rest is only counted.
+    const MOST_TOLD: usize = 100;
+
+    /// The values, or every failure that stands among them.
+    pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let (mut values, mut failures, mut left_out) = (Vec::new(), Vec::new(), 0usize);
+        for result in results {
+            match result {
+                Ok(value) => values.push(value),
+                Err(Self::Several(more)) => failures.extend(more),
+                Err(_) if failures.len() >= Self::MOST_TOLD => left_out += 1,
+                Err(failure) => failures.push(failure),
+            }
+        }
+        if left_out > 0 {
+            failures.push(Self::LeftOut(left_out));
+        }
+        match failures.len() {
+            0 => Ok(values),
+            1 => Err(failures.remove(0)),
+            _ => Err(Self::Several(failures)),
+        }
+    }
+
     /// The exit status that goes with it.
     pub const fn status(&self) -> ExitStatus {
         match self {

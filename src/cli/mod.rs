@@ -8,6 +8,7 @@ mod check;
 mod estimate;
 mod exit;
 mod failure;
+mod input;
 mod interrupt;
 mod merge;
 mod presets;

@@ -16,6 +16,7 @@ use super::sweep_files::{OpenJournal, SHARD, write_results, write_whole};
 use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
+use crate::experiment::sweep::grid::MAX_CELLS;
 use crate::experiment::sweep::journal::Header;
 use crate::experiment::sweep::{Description, Journal, Plan, Record, Request, Settings, Shard, Status, SweepResult, run_sweep};
 use crate::report::sweep::{Emit, JobFile, emit, sweep_text};
@@ -101,7 +102,7 @@ fn shard(given: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> R
         let parts =
             text.split_once('/').and_then(|(i, n)| Some((i.trim().parse::<usize>().ok()?, n.trim().parse::<usize>().ok()?)));
         return match parts {
-            Some((i, n)) if (1..=n).contains(&i) => Ok(Shard { index: i - 1, count: n }),
+            Some((i, n)) if (1..=n).contains(&i) && n as u64 <= MAX_CELLS => Ok(Shard { index: i - 1, count: n }),
             _ => Err(Failure::Sweep(format!(
                 "--shard {text}: `{text}` is no shard\n  hint: give `i/n` with i from 1 to n, such as `2/5`"
             ))),

@@ -26,7 +26,7 @@ pub struct SweepArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::args::whole_number)]
     pub seed: Option<u64>,
     /// Runs of each cell, with random numbers of their own [default: 5]
     #[arg(long, value_name = "N")]
@@ -96,6 +96,9 @@ pub struct MergeArgs {
     /// Print no table
     #[arg(short, long)]
     pub quiet: bool,
+    /// Write into a directory that holds something else
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Who runs the shards.

@@ -42,7 +42,11 @@ impl Terminal {
 
     /// Tells why it failed, on standard error: every fault of a scenario by itself.
     pub(super) fn tell_failure(&self, failure: &Failure) {
-        let Failure::Scenario(faults) = failure else { return self.tell("error", RED, &failure.to_string()) };
+        let faults = match failure {
+            Failure::Scenario(faults) => faults,
+            Failure::Several(failures) => return failures.iter().for_each(|failure| self.tell_failure(failure)),
+            _ => return self.tell("error", RED, &failure.to_string()),
+        };
         faults.iter().for_each(|fault| self.tell("error", RED, &fault.to_string()));
         if faults.left_out() > 0 {
             self.tell("error", RED, &format!("... and {} more", faults.left_out()));

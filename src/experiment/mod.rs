@@ -4,6 +4,7 @@ pub mod imitation;
 pub mod measure_table;
 pub mod measures;
 pub mod phases;
+pub mod plan;
 pub mod quality;
 pub mod record;
 pub mod result;

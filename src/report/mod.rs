@@ -8,10 +8,14 @@ pub mod charts;
 mod directory;
 mod figure_loads;
 mod figures;
+mod findings;
+pub mod html;
 mod json;
 mod marks;
 pub mod openmetrics;
 mod quality;
+mod run_charts;
+pub mod screen;
 mod story;
 pub mod streams;
 mod summarise;
@@ -24,17 +28,17 @@ mod verdict;
 mod workers_csv;
 mod wrap;
 
-pub use directory::{Directory, DirectoryError, LimitedFile, RESULT_FILES};
+pub use directory::{Directory, DirectoryError, DirectoryLock, LimitedFile, RESULT_FILES};
 pub use figure_loads::loads_data;
-pub use figures::{
-    RunFigure, busy_data, latency_data, occupancy_data, overview_data, refusals_data, run_figures, traffic_data, updates_data,
-};
+pub use figures::{busy_data, latency_data, occupancy_data, refusals_data, traffic_data, updates_data};
+pub use findings::Findings;
 pub use json::to_json;
 pub use quality::{ConfusionSummary, QualitySummary};
+pub use run_charts::{CHARTS_SCHEMA, RunCharts, RunFigure, run_figures};
 pub use story::story_text;
 pub use streams::Streams;
 pub use summary::*;
-pub use text::summary_text;
+pub use text::{Extent, summary_screen, summary_text};
 pub use updates_csv::threshold_updates_csv;
 pub use verdict::{admitting_setting, headline};
 pub use workers_csv::{ranks_csv, workers_csv};

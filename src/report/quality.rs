@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::wrap::wrap;
 use crate::experiment::RunResult;
 use crate::experiment::quality::{Confusion, Cost};
 use crate::stats::text::count;
@@ -76,13 +75,13 @@ impl QualitySummary {
         })
     }
 
-    /// What is said of it to people, `columns` wide.
-    pub(super) fn text(&self, columns: usize) -> String {
+    /// What is said of it to people; nothing of no decision.
+    pub(super) fn said(&self) -> Option<String> {
         if self.decisions == 0 {
-            return String::new();
+            return None;
         }
         let share = |n: u64| format!("{:.1} %", 100.0 * n as f64 / self.decisions as f64);
-        let said = format!(
+        Some(format!(
             "{} of {} decisions unlike those of a frontend told everything at once ({}); refused although a worker would have \
              taken it: {} ({} tokens); routed although none would: {}; waited in the engine: {}, preempted: {}",
             count(self.unlike_fresh),
@@ -93,7 +92,6 @@ impl QualitySummary {
             count(self.engine.routed_without_room),
             count(self.waited_in_engine),
             count(self.preemptions),
-        );
-        wrap("decisions  ", &said, 11, columns)
+        ))
     }
 }

@@ -196,6 +196,10 @@ fn reason(error: &io::Error) -> String {
 }
 
 fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Faults {
+    if error.as_bytes().starts_with(&[0xff, 0xfe]) || error.as_bytes().starts_with(&[0xfe, 0xff]) {
+        let place = Place::Position { file: name.to_owned(), line: 1, column: 1 };
+        return Faults::one(place, "UTF-16 text: a scenario is a TOML file in UTF-8");
+    }
     let valid = error.utf8_error().valid_up_to();
     let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
     let place = Place::Position { file: name.to_owned(), line, column: 1 };

@@ -83,7 +83,9 @@ impl<'c> Item<'c> {
         if found.is_none() {
             let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
             let hint = "a relative path is taken from the scenario's folder, then from the working directory";
-            let message = format!("`{}` is {}: no such file (tried {tried})", self.path, self.show());
+            let broken = candidates.iter().any(|path| path.is_symlink());
+            let what = if broken { "a link that leads nowhere" } else { "no such file" };
+            let message = format!("`{}` is {}: {what} (tried {tried})", self.path, self.show());
             self.fault(message, Some(hint.to_owned()));
         }
         found

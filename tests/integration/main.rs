@@ -14,6 +14,7 @@ mod metrics;
 mod quality;
 mod replay;
 mod report;
+mod robust;
 mod sweep;
 mod theory;
 mod traces;

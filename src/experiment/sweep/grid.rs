@@ -140,7 +140,7 @@ impl Grid {
     }
 
     /// Adds the axes of `[sweep]`: `grid`, then `paired`.
-    pub(super) fn read(&mut self, section: &mut Section<'_>) {
+    pub(in crate::experiment) fn read(&mut self, section: &mut Section<'_>) {
         if let Some(grid) = section.table("grid") {
             self.read_table(&grid, "");
         }
@@ -242,7 +242,7 @@ fn fault(place: String, path: &str, message: String, hint: Option<String>) -> Fa
 }
 
 /// All values below a table with their paths: `"fleet.workers" = ...` and `fleet.workers = ...` are the same.
-pub(super) fn flatten<'c>(table: &Section<'c>, prefix: &str, found: &mut Vec<(String, Item<'c>)>) {
+pub(in crate::experiment) fn flatten<'c>(table: &Section<'c>, prefix: &str, found: &mut Vec<(String, Item<'c>)>) {
     for (key, item) in table.entries() {
         let path = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
         if item.is_table() {

@@ -8,13 +8,13 @@
 pub mod fingerprint;
 pub mod grid;
 pub mod journal;
-mod plan;
+pub(in crate::experiment) mod plan;
 mod probe;
-mod range;
+pub(in crate::experiment) mod range;
 mod record;
 mod result;
 mod run;
-mod target;
+pub(in crate::experiment) mod target;
 
 #[cfg(test)]
 mod coverage_tests;

@@ -4,6 +4,7 @@
 //! A value that is not finite (NaN) means "not known here" and leaves a gap; it never reaches a drawing.
 
 mod common;
+mod gaps;
 mod run;
 mod study;
 mod trace;

@@ -22,7 +22,7 @@ fn heading(title: &str) -> Heading {
     Heading {
         title: title.to_owned(),
         subtitle: "burst on four workers, seed 1, 10 min, kv mode, 0.85 of decode blocks, 0.8 of prefill tokens".to_owned(),
-        description: String::new(),
+        ..Heading::default()
     }
 }
 
