@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod estimate;
 mod exit;
 mod failure;
 mod input;
