@@ -11,6 +11,7 @@ mod figures;
 mod json;
 mod marks;
 mod quality;
+pub mod schema;
 mod story;
 pub mod streams;
 mod summarise;

@@ -1,12 +1,13 @@
 //! Every figure that is shown of a run, in base units: the one source of JSON, text and pages.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of `summary.json`.
 pub const SCHEMA: &str = "shedcast.summary/1";
 
 /// A finished run in figures. Seconds, counts and shares (0 to 1); what does not exist is absent (`null`), never 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -55,7 +56,7 @@ pub struct Summary {
 }
 
 /// The fleet as the scenario has it, workers on standby included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSummary {
     /// Workers.
     pub workers: u32,
@@ -70,7 +71,7 @@ pub struct FleetSummary {
 }
 
 /// Whether nothing was lost or counted twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conservation {
     /// Both sums hold.
     pub holds: bool,
@@ -81,7 +82,7 @@ pub struct Conservation {
 }
 
 /// Latency targets in seconds; an absent one is always met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloTargets {
     /// Time to first token.
     pub ttft_s: Option<f64>,
@@ -92,7 +93,7 @@ pub struct SloTargets {
 }
 
 /// Attempts by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptsSummary {
     /// Sent by clients: the sum of the others.
     pub started: u64,
@@ -113,7 +114,7 @@ pub struct AttemptsSummary {
 }
 
 /// Logical requests by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// Arrived: the sum of the others.
     pub offered: u64,
@@ -134,7 +135,7 @@ pub struct RequestsSummary {
 }
 
 /// A count under a name: a reason or a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -143,7 +144,7 @@ pub struct Named {
 }
 
 /// Everything measured over one stretch of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuresSummary {
     /// Length of the stretch.
     pub span_s: f64,
@@ -182,7 +183,7 @@ pub struct MeasuresSummary {
 }
 
 /// The latencies of one set of requests, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySet {
     /// Time to the first output token.
     pub ttft_s: LatencySummary,
@@ -195,7 +196,7 @@ pub struct LatencySet {
 }
 
 /// One latency in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Samples.
     pub count: u64,
@@ -218,7 +219,7 @@ pub struct LatencySummary {
 }
 
 /// Latency targets met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
     /// Requests that met all.
     pub met: u64,
@@ -235,7 +236,7 @@ pub struct SloSummary {
 }
 
 /// Tokens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensSummary {
     /// Prompt tokens of completed requests.
     pub input: u64,
@@ -252,7 +253,7 @@ pub struct TokensSummary {
 }
 
 /// Gates of the fleet over time, summed over workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     /// Engine slots in use (without a gate: requests in the engines).
     pub engine_slots: Level,
@@ -269,7 +270,7 @@ pub struct Occupancy {
 }
 
 /// A time-weighted quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Mean.
     pub mean: Option<f64>,
@@ -284,7 +285,7 @@ pub struct Level {
 }
 
 /// Goodput before and after the first scheduled disturbance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverySummary {
     /// The disturbance.
     pub disturbed_at_s: f64,
@@ -306,7 +307,7 @@ pub struct RecoverySummary {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSummary {
     /// What begins it.
     pub name: String,
@@ -319,7 +320,7 @@ pub struct PhaseSummary {
 }
 
 /// One client class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
     /// Its name.
     pub name: String,
@@ -328,7 +329,7 @@ pub struct ClassSummary {
 }
 
 /// One threshold post at one frontend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateSummary {
     /// Counts the posts of the run from 0.
     pub post: u32,
@@ -361,7 +362,7 @@ pub struct UpdateSummary {
 }
 
 /// Thresholds; an absent one is not set, or not in the post.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
     /// Share of KV blocks.
     pub active_decode_blocks_threshold: Option<f64>,
@@ -372,7 +373,7 @@ pub struct Thresholds {
 }
 
 /// A worker whose state never rested on the posted thresholds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SilentWorker {
     /// Its id.
     pub worker: u32,
@@ -381,7 +382,7 @@ pub struct SilentWorker {
 }
 
 /// What became of the rows of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceSummary {
     /// The file.
     pub path: String,
@@ -398,7 +399,7 @@ pub struct TraceSummary {
 }
 
 /// Rows dropped for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The reason.
     pub reason: String,
@@ -407,7 +408,7 @@ pub struct Dropped {
 }
 
 /// A warning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningEntry {
     /// Stable name for machines.
     pub code: String,

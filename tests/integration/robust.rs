@@ -12,5 +12,7 @@ mod kill;
 mod output;
 #[path = "robust/scenarios.rs"]
 mod scenarios;
+#[path = "robust/schemas.rs"]
+mod schemas;
 #[path = "robust/soak.rs"]
 mod soak;
