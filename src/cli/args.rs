@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How many requests a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "shedcast", version, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "shedcast", version = VERSION, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// When to colour messages; `auto` follows NO_COLOR and the terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
@@ -15,6 +15,9 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SHEDCAST_COMMIT"), ")");
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -41,6 +44,11 @@ pub enum Command {
     Trace(super::trace_args::TraceCommand),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
+    /// Describe scenario files and files of results for machines: JSON Schema, and columns of tables
+    Schema(super::generate_args::SchemaArgs),
+    /// Generate manual pages and completions
+    #[command(subcommand)]
+    Generate(super::generate_args::GenerateCommand),
 }
 
 /// Any number of 64 bits.

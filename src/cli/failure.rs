@@ -37,6 +37,12 @@ pub enum Failure {
     /// A trace command that cannot do what is asked.
     #[error("{0}")]
     Trace(String),
+    /// A file that is generated cannot be written.
+    #[error("{0}")]
+    Write(String),
+    /// There is no schema of that name.
+    #[error("{0}")]
+    Schema(String),
     /// Several inputs are faulty: all of them are told.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Failure>),

@@ -8,6 +8,8 @@ mod check;
 mod estimate;
 mod exit;
 mod failure;
+mod generate;
+mod generate_args;
 mod input;
 mod interrupt;
 mod merge;
@@ -15,12 +17,14 @@ mod presets;
 mod progress;
 mod replay;
 mod run;
+mod schema;
 mod sweep;
 mod sweep_args;
 mod sweep_files;
 mod terminal;
 mod trace;
 mod trace_args;
+mod whole_files;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -46,6 +50,8 @@ pub fn main() -> ExitStatus {
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),
+        Command::Schema(args) => schema::schema(&args, &terminal),
+        Command::Generate(command) => generate::generate(&command, &terminal),
     };
     match done {
         Ok(status) => status,

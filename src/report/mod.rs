@@ -16,6 +16,7 @@ pub mod openmetrics;
 mod quality;
 mod run_charts;
 pub mod screen;
+pub mod schema;
 mod story;
 pub mod streams;
 mod summarise;
