@@ -16,4 +16,5 @@ mod report;
 mod sessions;
 mod sweep;
 mod theory;
+mod trace_quirks;
 mod traces;
