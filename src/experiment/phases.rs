@@ -3,6 +3,7 @@
 use crate::cluster::config::EventAction;
 use crate::scenario::Scenario;
 use crate::units::{SimTime, Span};
+use crate::workload::config::RateSchedule;
 
 /// Phases at most: a scenario with more changes than this is measured as a whole.
 const MOST_PHASES: usize = 64;
@@ -40,8 +41,8 @@ pub fn boundaries(scenario: &Scenario, warmup: Span) -> Vec<(SimTime, String)> {
 fn scheduled_changes(scenario: &Scenario) -> Vec<(SimTime, String)> {
     let mut changes = Vec::new();
     for (_, process) in scenario.workload.processes() {
-        let pieces = process.schedule().into_iter().flat_map(|rate| &rate.0);
-        changes.extend(pieces.map(|piece| (piece.at, format!("{}/s", piece.rate))));
+        let to = process.schedule().into_iter().flat_map(rate_changes);
+        changes.extend(to.map(|(at, to)| (at, format!("{to}/s"))));
     }
     for event in scenario.events.iter().filter(|event| event.every.is_none()) {
         let name = match &event.action {
@@ -54,6 +55,15 @@ fn scheduled_changes(scenario: &Scenario) -> Vec<(SimTime, String)> {
         changes.push((event.at, name));
     }
     changes
+}
+
+/// Where a rate changes, and to how many requests per second: `40`, or `to 70` along a ramp.
+pub fn rate_changes(rate: &RateSchedule) -> impl Iterator<Item = (SimTime, String)> {
+    let next = rate.0.iter().skip(1).map(Some).chain([None]);
+    rate.0.iter().zip(next).map(|(piece, next)| match next.filter(|_| piece.ramp) {
+        Some(next) => (piece.at, format!("to {}", next.rate)),
+        None => (piece.at, piece.rate.to_string()),
+    })
 }
 
 /// What a scheduled change of the cluster is called in tables and figures; `None` for posts, which are told by what they

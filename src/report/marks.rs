@@ -5,7 +5,7 @@ use super::summary::Thresholds;
 use crate::cluster::observer::PostAnswer;
 use crate::control::BusyThresholds;
 use crate::experiment::RunResult;
-use crate::experiment::phases::name_of_change;
+use crate::experiment::phases::{name_of_change, rate_changes};
 use crate::experiment::result::UpdateResult;
 use crate::scenario::Scenario;
 use crate::units::{SimTime, Span};
@@ -38,8 +38,8 @@ fn rates(scenario: &Scenario) -> Vec<Mark> {
     let several = scenario.workload.streams.len() > 1;
     for (class, process) in scenario.workload.processes() {
         let of = class.filter(|_| several).map(|class| format!("{class}: ")).unwrap_or_default();
-        let pieces = process.schedule().into_iter().flat_map(|rate| &rate.0).filter(|piece| piece.at > SimTime::ZERO);
-        marks.extend(pieces.map(|piece| mark(piece.at, MarkKind::Phase, format!("{of}{} requests/s", piece.rate))));
+        let changes = process.schedule().into_iter().flat_map(rate_changes).filter(|(at, _)| *at > SimTime::ZERO);
+        marks.extend(changes.map(|(at, to)| mark(at, MarkKind::Phase, format!("{of}{to} requests/s"))));
     }
     marks
 }

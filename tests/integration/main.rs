@@ -19,4 +19,5 @@ mod robust;
 mod sessions;
 mod sweep;
 mod theory;
+mod trace_quirks;
 mod traces;

@@ -161,7 +161,11 @@ fn recognise_json(lines: &mut Lines, path: &Path) -> Result<&'static Spec, Workl
         path: path.to_owned(),
         line: lines.number(),
         problem: format!("no JSON object: {e}"),
-        hint: "a JSON Lines trace has one object a line".into(),
+        hint: if e.is_eof() {
+            "a JSON Lines trace has one object a line: `jq -c .` writes an object that is spread over lines as one".into()
+        } else {
+            "a JSON Lines trace has one object a line".into()
+        },
     })?;
     match format::by_object(&row) {
         Recognised::Format(spec) => Ok(spec),

@@ -102,6 +102,11 @@ pub enum TraceWarning {
         /// How many.
         rows: u64,
     },
+    /// Turns that are sent so long after the answer before.
+    TurnsWait {
+        /// How many.
+        rows: u64,
+    },
     /// Lengths were cut to a cap.
     Capped {
         /// Requests with a cut prompt.
@@ -134,6 +139,7 @@ impl TraceWarning {
             Self::PrefixReuse { .. } => "trace_prefix_reuse",
             Self::BlockSizeDoubt { .. } => "trace_block_size_doubt",
             Self::SessionsFlattened { .. } => "trace_sessions_flattened",
+            Self::TurnsWait { .. } => "trace_turns_wait",
             Self::Capped { .. } => "trace_lengths_capped",
             Self::NoRowsInWindow => "trace_no_rows_in_window",
             Self::NoRows => "trace_no_rows",
@@ -181,6 +187,11 @@ impl fmt::Display for TraceWarning {
                 f,
                 "{rows} rows belong to sessions and are replayed at their recorded instants, not after the answer before: under overload real \
                  clients would wait; sessions = \"follow\" makes them"
+            ),
+            Self::TurnsWait { rows } => write!(
+                f,
+                "{rows} rows wait for the answer before them (`delay`); here they count at their own instant, or at that of the turn before: \
+                 sessions = \"follow\" replays them after the answer"
             ),
             Self::Capped { inputs, outputs } => write!(f, "{inputs} prompts and {outputs} outputs were cut to the length caps"),
             Self::NoRowsInWindow => write!(f, "no rows in window: nothing is replayed; compare it with the trace's span"),
