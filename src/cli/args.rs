@@ -37,6 +37,8 @@ pub enum Command {
     Presets(PresetsArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
+    /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is
+    Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
     /// Look at recorded traffic, convert it, imitate it

@@ -31,6 +31,9 @@ pub enum Failure {
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// A plan whose directory or journal does not fit, or of which a run failed.
+    #[error("{0}")]
+    Plan(String),
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),

@@ -13,6 +13,9 @@ mod generate_args;
 mod input;
 mod interrupt;
 mod merge;
+mod plan;
+mod plan_args;
+mod plan_files;
 mod presets;
 mod progress;
 mod replay;
@@ -47,6 +50,7 @@ pub fn main() -> ExitStatus {
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Plan(args) => plan::plan(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),

@@ -13,6 +13,7 @@ pub mod html;
 mod json;
 mod marks;
 pub mod openmetrics;
+pub mod plan;
 mod quality;
 mod run_charts;
 pub mod screen;

@@ -12,6 +12,7 @@ mod fidelity;
 mod harness;
 mod lag;
 mod metrics;
+mod plan;
 mod quality;
 mod replay;
 mod report;

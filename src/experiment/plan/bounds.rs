@@ -11,8 +11,10 @@ use crate::workload::config::SpanDistribution;
 use super::goal::Goal;
 use super::load::{mean_lengths, steady_rate};
 
-/// Servers that a closed form looks at, at most.
-const MOST_SERVERS: u64 = 1_000_000;
+/// Places that a closed form goes through, at most: beyond, only what the slots do counts.
+const MOST_ROOM: u64 = 200_000;
+/// Workers that are tried from the least possible up.
+const MOST_STEPS: u64 = 200;
 
 /// What one closed form says of the workers that the traffic needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,20 +49,24 @@ fn erlang(kind: &WorkerType, rate: f64, mean: f64, allowed: Option<f64>) -> Opti
     let slots = u64::from(kind.engine_request_limit?);
     let queue = u64::from(kind.request_queue_limit);
     let allowed = allowed?;
+    // What is served is at most what the slots do: from there up, the closed form tells.
+    let fluid = (rate * mean * (1.0 - allowed) / slots as f64).max(0.0);
     let refused = |workers: u64| {
-        let servers = workers * slots;
-        theory::mmck(rate, mean, servers, servers + workers * queue).map(|figures| figures.refused_share)
+        let servers = workers.checked_mul(slots)?;
+        let room = servers.checked_add(workers.checked_mul(queue)?).filter(|room| *room <= MOST_ROOM)?;
+        theory::mmck(rate, mean, servers, room).map(|figures| figures.refused_share)
     };
-    let most = (MOST_SERVERS / slots).max(1);
-    let (mut low, mut high) = (1, most);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if refused(middle)? <= allowed { high = middle } else { low = middle + 1 }
-    }
+    let least = (fluid.ceil() as u64).max(1);
+    let carries = |workers: &u64| refused(*workers).is_none_or(|share| share <= allowed);
+    let low = (least..least.saturating_add(MOST_STEPS)).find(carries)?;
+    let Some(share) = refused(low) else {
+        let because = format!("{:.4} Erlang ({rate} requests/s of {mean:.4} s) fill {slots} slots a worker", rate * mean);
+        return Some(Bound { form: "erlang".to_owned(), because, workers: fluid });
+    };
     let because = format!(
         "{:.4} Erlang ({rate} requests/s of {mean:.4} s) on {slots} slots and {queue} places a worker, pooled: M/M/c/(c+Q) refuses {:.4} % with {low}",
         rate * mean,
-        100.0 * refused(low)?
+        100.0 * share
     );
     Some(Bound { form: "erlang".to_owned(), because, workers: low as f64 })
 }
@@ -83,7 +89,6 @@ fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate:
     let with_prompt = StepWork { prefill: input.round() as u64, ..decode };
     let prompt = (engine.timing.duration(with_prompt, pool).as_secs_f64() - step).max(0.0);
     let busy = prompt + output * step / batch;
-    let life = output * (step + prompt * served / (ranks * (served / ranks).max(1.0)));
     let steps = Bound {
         form: "steps".to_owned(),
         because: format!(
@@ -94,11 +99,12 @@ fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate:
         ),
         workers: served * busy / ranks,
     };
+    // Nothing is quicker than alone; Little (1961): in the system are rate times time.
+    let alone = StepWork { prefill: 0, decode: 1, context: (input + 0.5 * output) as u64 };
+    let life = prompt + output * engine.timing.duration(alone, pool).as_secs_f64();
     let kv = Bound {
         form: "kv".to_owned(),
-        because: format!(
-            "a request holds about {held:.0} of {blocks:.0} blocks for {life:.2} s or more, and {served:.1} requests/s are in by turns"
-        ),
+        because: format!("a request holds about {held:.0} of {blocks:.0} blocks of a rank for {life:.2} s or more"),
         workers: if blocks > 0.0 { served * life * held / (blocks * ranks) } else { 0.0 },
     };
     vec![steps, kv]
