@@ -32,6 +32,10 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
+    /// Fit a worker to a real engine: from a log of requests, a profile of Dynamo, or a table of times
+    Calibrate(super::calibrate_args::CalibrateArgs),
+    /// Hold shedcast against theory, NVIDIA's simulator, real runs, or production's own counters
+    Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
     /// Join the shards of a sweep

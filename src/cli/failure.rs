@@ -37,6 +37,15 @@ pub enum Failure {
     /// A trace command that cannot do what is asked.
     #[error("{0}")]
     Trace(String),
+    /// Measurements that cannot be calibrated from.
+    #[error(transparent)]
+    Calibration(#[from] crate::calibrate::CalibrationError),
+    /// A calibration whose options or outputs do not fit.
+    #[error("{0}")]
+    Calibrate(String),
+    /// A verification that cannot be made.
+    #[error("{0}")]
+    Verify(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

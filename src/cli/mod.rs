@@ -4,6 +4,8 @@
 //! environment once. One file per command.
 
 mod args;
+mod calibrate;
+mod calibrate_args;
 mod check;
 mod exit;
 mod failure;
@@ -19,6 +21,8 @@ mod sweep_files;
 mod terminal;
 mod trace;
 mod trace_args;
+mod verify;
+mod verify_args;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -40,6 +44,8 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
+        Command::Calibrate(args) => calibrate::calibrate(&args, &terminal),
+        Command::Verify(args) => verify::verify(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),

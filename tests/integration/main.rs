@@ -2,6 +2,7 @@
 
 mod aisimulate;
 mod architecture;
+mod calibrate;
 mod cases;
 mod cli;
 mod conformance;
@@ -16,3 +17,4 @@ mod report;
 mod sweep;
 mod theory;
 mod traces;
+mod verify;
