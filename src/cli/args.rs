@@ -35,6 +35,10 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
+    /// Fit a worker to a real engine: from a log of requests, a profile of Dynamo, or a table of times
+    Calibrate(super::calibrate_args::CalibrateArgs),
+    /// Hold shedcast against theory, NVIDIA's simulator, real runs, or production's own counters
+    Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
     /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is

@@ -52,6 +52,15 @@ pub enum Failure {
     /// Further faults that are only counted.
     #[error("... and {0} more")]
     LeftOut(usize),
+    /// Measurements that cannot be calibrated from.
+    #[error(transparent)]
+    Calibration(#[from] crate::calibrate::CalibrationError),
+    /// A calibration whose options or outputs do not fit.
+    #[error("{0}")]
+    Calibrate(String),
+    /// A verification that cannot be made.
+    #[error("{0}")]
+    Verify(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -4,6 +4,8 @@
 //! environment once. One file per command.
 
 mod args;
+mod calibrate;
+mod calibrate_args;
 mod check;
 mod estimate;
 mod exit;
@@ -28,6 +30,8 @@ mod terminal;
 mod trace;
 mod trace_args;
 mod whole_files;
+mod verify;
+mod verify_args;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -49,6 +53,8 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
+        Command::Calibrate(args) => calibrate::calibrate(&args, &terminal),
+        Command::Verify(args) => verify::verify(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Plan(args) => plan::plan(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),

@@ -127,7 +127,7 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
 }
 
 /// Writes a file that appears whole or not at all: until it is complete it has a name of its own.
-fn write_whole<E>(
+pub(super) fn write_whole<E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,

@@ -4,6 +4,7 @@
 //! series and of requests are written while the run goes on ([`streams`]). [`Directory`] takes care that a reader never
 //! meets a file that is only half there.
 
+pub mod calibration;
 pub mod charts;
 mod directory;
 mod figure_loads;
@@ -27,6 +28,7 @@ mod text;
 pub mod trace;
 mod updates_csv;
 mod verdict;
+pub mod verification;
 mod workers_csv;
 mod wrap;
 

@@ -3,6 +3,7 @@
 mod aisimulate;
 mod architecture;
 mod benches;
+mod calibrate;
 mod cases;
 mod cli;
 mod conformance;
@@ -22,3 +23,4 @@ mod sweep;
 mod theory;
 mod trace_quirks;
 mod traces;
+mod verify;
