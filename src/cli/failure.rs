@@ -24,13 +24,16 @@ pub enum Failure {
     #[error("{name}.png: cannot draw the figure: {message}\n  hint: use `--charts svg`")]
     Figure {
         /// Its name.
-        name: &'static str,
+        name: String,
         /// What went wrong.
         message: String,
     },
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// Results that cannot be read.
+    #[error("{0}")]
+    Report(String),
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),

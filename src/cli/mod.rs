@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod drawing;
 mod exit;
 mod failure;
 mod input;
@@ -13,6 +14,7 @@ mod merge;
 mod presets;
 mod progress;
 mod replay;
+mod report;
 mod run;
 mod sweep;
 mod sweep_args;
@@ -41,6 +43,7 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
+        Command::Report(args) => report::report(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),
