@@ -45,6 +45,8 @@ pub enum Command {
     Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Draw charts and report of a results directory again, without simulating
+    Report(super::report::ReportArgs),
     /// Look at recorded traffic, convert it, imitate it
     #[command(subcommand)]
     Trace(super::trace_args::TraceCommand),
@@ -79,8 +81,8 @@ pub enum ColorChoice {
 #[command(after_help = "\
 Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
 workers.csv, ranks.csv, threshold_updates.csv, requests.csv and metrics.om (when asked),
-overview.svg, charts/*.svg, and resolved.toml, which repeats the run exactly:
-shedcast run DIR/resolved.toml")]
+report.html, overview.svg, charts/*.svg, charts.json (what they are drawn from),
+and resolved.toml, which repeats the run exactly: shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
     /// Scenario file (TOML); `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -106,15 +108,12 @@ pub struct RunArgs {
     /// Date at which simulated time begins in metrics.om, such as 2026-01-01T00:00:00Z (the default); implies `--metrics`
     #[arg(long, value_name = "DATE")]
     pub metrics_epoch: Option<String>,
-    /// Formats of the charts
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
-    pub charts: Vec<ChartFormat>,
-    /// Draw no charts
-    #[arg(long)]
-    pub no_charts: bool,
+    /// What to draw
+    #[command(flatten)]
+    pub draw: super::drawing::DrawArgs,
     /// What to print on standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: SummaryFormat,
+    pub format: TextFormat,
     /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -198,13 +197,25 @@ pub enum ChartFormat {
     Png,
 }
 
-/// Format of the summary on standard output.
+/// Format of results on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SummaryFormat {
-    /// One screen for people
+pub enum TextFormat {
+    /// One screen for people, as wide as the terminal (or COLUMNS)
     #[default]
     Table,
-    /// The content of summary.json
+    /// The content of summary.json or sweep.json
+    Json,
+    /// Markdown with tables
+    Markdown,
+}
+
+/// Format of a list on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
     Json,
 }
 

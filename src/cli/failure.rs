@@ -24,7 +24,7 @@ pub enum Failure {
     #[error("{name}.png: cannot draw the figure: {message}\n  hint: use `--charts svg`")]
     Figure {
         /// Its name.
-        name: &'static str,
+        name: String,
         /// What went wrong.
         message: String,
     },
@@ -34,6 +34,9 @@ pub enum Failure {
     /// A plan whose directory or journal does not fit, or of which a run failed.
     #[error("{0}")]
     Plan(String),
+    /// Results that cannot be read.
+    #[error("{0}")]
+    Report(String),
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),

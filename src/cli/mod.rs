@@ -7,6 +7,7 @@ mod args;
 mod calibrate;
 mod calibrate_args;
 mod check;
+mod drawing;
 mod estimate;
 mod exit;
 mod failure;
@@ -21,6 +22,7 @@ mod plan_files;
 mod presets;
 mod progress;
 mod replay;
+mod report;
 mod run;
 mod schema;
 mod sweep;
@@ -55,6 +57,7 @@ pub fn main() -> ExitStatus {
         Command::Presets(args) => presets::presets(&args, &terminal),
         Command::Calibrate(args) => calibrate::calibrate(&args, &terminal),
         Command::Verify(args) => verify::verify(&args, &terminal),
+        Command::Report(args) => report::report(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
         Command::Plan(args) => plan::plan(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),

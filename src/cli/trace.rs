@@ -115,7 +115,8 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
     let bytes = match path.extension().and_then(|ending| ending.to_str()) {
         Some("svg") => figure.to_svg().into_bytes(),
         Some("png") => {
-            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: "trace", message: e.to_string() };
+            let failed =
+                |e: crate::report::charts::PngError| Failure::Figure { name: "trace".to_owned(), message: e.to_string() };
             figure.to_png(PNG_SCALE).map_err(failed)?
         }
         _ => {

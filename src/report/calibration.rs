@@ -183,7 +183,7 @@ pub fn calibration_figure(calibration: &Calibration) -> Figure {
     let heading = Heading {
         title: headline(calibration),
         subtitle: calibration.preset.source.clone().unwrap_or_default(),
-        description: String::new(),
+        ..Heading::default()
     };
     agreement(&AgreementData { heading, panels })
 }

@@ -388,7 +388,7 @@ pub struct SilentWorker {
 }
 
 /// What became of sessions. Started = completed + at the longest context + broken + unfinished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSummary {
     /// Sessions whose first turn was sent.
     pub started: u64,

@@ -21,12 +21,23 @@ pub struct Header {
     pub shard: [usize; 2],
     /// The sweep.
     pub sweep: Description,
+    /// The scenario of the baseline cell, resolved.
+    #[serde(default)]
+    pub scenario: String,
 }
 
 impl Header {
     /// The header of a shard.
     pub fn new(description: &Description, shard: Shard) -> Self {
-        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep: description.clone() }
+        let sweep = description.clone();
+        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep, scenario: String::new() }
+    }
+
+    /// With the scenario of the baseline cell, for reports.
+    #[must_use]
+    pub fn with_scenario(mut self, scenario: String) -> Self {
+        self.scenario = scenario;
+        self
     }
 
     /// Whether it can be of a sweep at all: a file that was changed may say anything.

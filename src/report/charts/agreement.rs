@@ -8,7 +8,7 @@ use super::scale::Axis;
 use super::scene::{Figure, Rect, Scene, Stroke};
 use super::style::{Key, curve, marker};
 use super::thin::Join;
-use super::timeline::{LEFT, RIGHT};
+use super::timeline::LEFT;
 
 /// Height of all panels together.
 const HEIGHT: f64 = 760.0;
@@ -19,7 +19,7 @@ pub fn agreement(data: &AgreementData) -> Figure {
     let mut page = Page::new(&data.heading);
     let height = (HEIGHT / data.panels.len().max(1) as f64).clamp(120.0, 300.0);
     if data.panels.is_empty() {
-        page.no_data(LEFT, RIGHT, height);
+        page.no_data(LEFT, page.right(), height);
     }
     for part in &data.panels {
         draw(&mut page, part, height);
@@ -29,16 +29,17 @@ pub fn agreement(data: &AgreementData) -> Figure {
 
 fn draw(page: &mut Page, part: &AgreementPanel, height: f64) {
     let values = |i: usize| part.series.iter().flat_map(move |s| s.points.iter().map(move |p| p[i])).filter(|v| v.is_finite());
+    let right = page.right();
     let (xs, ys) = (spread(values(0)), spread(values(1)));
     let (Some(xs), Some(ys)) = (xs, ys) else {
-        page.caption(&part.y.label, &[], LEFT, RIGHT);
-        page.no_data(LEFT, RIGHT, height);
+        page.caption(&part.y.label, &[], LEFT, right);
+        page.no_data(LEFT, right, height);
         return;
     };
-    let x = x_axis(&part.x, xs);
+    let x = x_axis(&part.x, xs, right - LEFT);
     let y = value_axis(&part.y, Some(ys), height);
-    page.caption(&y.titled(&part.y.label), &legend(part), LEFT, RIGHT);
-    let panel = Panel::new(&mut page.scene, Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: height }, x, y);
+    page.caption(&y.titled(&part.y.label), &legend(part), LEFT, right);
+    let panel = Panel::new(&mut page.scene, Rect { x: LEFT, y: page.y, w: right - LEFT, h: height }, x, y);
     if part.scatter {
         draw_equal(&mut page.scene, &panel);
     }
@@ -57,8 +58,8 @@ fn draw(page: &mut Page, part: &AgreementPanel, height: f64) {
     page.y += height + TITLE_ROOM;
 }
 
-fn x_axis(x: &Quantity, (low, high): (f64, f64)) -> Axis {
-    let count = (RIGHT - LEFT) / 80.0;
+fn x_axis(x: &Quantity, (low, high): (f64, f64), width: f64) -> Axis {
+    let count = (width / 80.0).max(2.0);
     if x.log && low > 0.0 {
         Axis::log(low, high, &x.unit, count)
     } else {
