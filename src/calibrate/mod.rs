@@ -27,6 +27,7 @@ mod run_log;
 mod run_loss;
 mod run_search;
 mod run_start;
+mod scatter;
 mod series;
 mod simplex;
 pub mod timings;

@@ -4,6 +4,7 @@ use super::replay::{ReplayLimits, Work, replay};
 use super::run_log::LoggedRequest;
 use super::run_loss::Target;
 use super::run_start::{LINEAR, directions, refine};
+use super::scatter::comb;
 use super::series::TickSeries;
 use super::simplex::minimise;
 use crate::cluster::config::StepTiming;
@@ -16,7 +17,9 @@ const BUDGETED_REQUESTS: usize = 200_000;
 /// A further coefficient must bring the loss below this share of the loss without it.
 const WORTH: f64 = 0.9;
 /// Sizes to which the simplex is unfolded, one after the other.
-const SPREADS: [f64; 8] = [0.02, -0.05, 0.1, -0.01, 0.03, 0.2, -0.02, 0.005];
+const SPREADS: [f64; 4] = [0.03, -0.1, 0.01, 0.05];
+/// Half widths of the cubes that are combed.
+const RADII: [f64; 5] = [0.05, 0.02, 0.008, 0.003, 0.001];
 /// Losses closer than this are one.
 const TOLERANCE: f64 = 1e-5;
 /// A loss that is good enough.
@@ -116,8 +119,7 @@ impl<'a> Search<'a> {
         let starts = starts.map(with_floor).into_iter().flat_map(|start| [start, swapped(start)]);
         let found = starts.map(|start| self.from(start, LINEAR, 0.08, self.budget / 2));
         let mut best = found.min_by(|a, b| a.1.total_cmp(&b.1)).expect("there are starts");
-        // A simplex gets stuck on the steps of a schedule: it is unfolded again, to other sizes, and starts from a regression
-        // on the schedule found if that is better.
+        // A simplex gets stuck on the steps of a schedule: it is unfolded again, to other sizes, and its surroundings are combed.
         for spread in SPREADS {
             if best.1 < GOOD {
                 break;
@@ -125,26 +127,34 @@ impl<'a> Search<'a> {
             let regressed = refine(&self.log, self.background, &self.limits, self.target, self.fitted, best.0);
             let from = regressed.filter(|(_, loss)| *loss < best.1).unwrap_or(best);
             let next = self.from(from.0, LINEAR, spread, self.budget / 2);
-            if next.1 < best.1 {
-                best = next;
-            }
+            best = if next.1 < best.1 { next } else { best };
+            let next = self.around(best.0, LINEAR);
+            best = if next.1 < best.1 { next } else { best };
         }
         best
     }
 
     /// Down from `start`, the simplex unfolded to a share `spread` of the times of requests along each direction.
     fn from(&self, start: Work, used: [bool; 5], spread: f64, budget: usize) -> Found {
-        let mut limits = self.limits.clone();
-        limits.spec.timing = timing_of(&start);
-        let Some(directions) = directions(&self.log, self.background, &limits, self.fitted, used) else {
-            return (start, f64::INFINITY);
-        };
-        let point = |z: &Work| -> Work {
-            let moved = |i: usize| start[i] + directions.iter().zip(z).map(|(d, z)| d[i] * z).sum::<f64>();
-            std::array::from_fn(|i| moved(i).max(0.0))
-        };
+        let Some(directions) = self.directions(&start, used) else { return (start, f64::INFINITY) };
+        let point = |z: &Work| along(&start, &directions, z);
         let (z, loss) = minimise(|z| self.loss(&point(z)), directions.len(), spread, budget, TOLERANCE);
         (point(&z), loss)
+    }
+
+    /// Around `start`, more and more closely.
+    fn around(&self, start: Work, used: [bool; 5]) -> Found {
+        let Some(directions) = self.directions(&start, used) else { return (start, f64::INFINITY) };
+        let point = |z: &Work| along(&start, &directions, z);
+        let points = (self.budget / RADII.len()) as u32;
+        let (z, loss) = comb(|z| self.loss(&point(z)), directions.len(), &RADII, points);
+        (point(&z), loss)
+    }
+
+    fn directions(&self, at: &Work, used: [bool; 5]) -> Option<Vec<Work>> {
+        let mut limits = self.limits.clone();
+        limits.spec.timing = timing_of(at);
+        directions(&self.log, self.background, &limits, self.fitted, used)
     }
 
     /// Also tries the square of the prefill tokens, and keeps it if it is worth it.
@@ -182,4 +192,10 @@ fn with_floor(mut start: Work) -> Work {
         start[i] = start[i].max(0.02 * step / amount);
     }
     start
+}
+
+/// `start` moved by `z` along the directions; no coefficient turns negative.
+fn along(start: &Work, directions: &[Work], z: &Work) -> Work {
+    let moved = |i: usize| start[i] + directions.iter().zip(z).map(|(d, z)| d[i] * z).sum::<f64>();
+    std::array::from_fn(|i| moved(i).max(0.0))
 }

@@ -13,11 +13,11 @@ use super::run_search::timing_of;
 /// Cells of the time grid on which the log's own load is added up.
 const CELLS: usize = 4096;
 /// Regressions on a replayed schedule.
-const ROUNDS: usize = 10;
+const ROUNDS: u32 = 20;
 /// What is added to the diagonal of a normal matrix scaled to ones: a direction that the data hardly tell is at most some thirty times as
 /// long as one they tell well.
 const RIDGE: f64 = 1e-3;
-/// How far of the way to the coefficients of a regression each of them goes.
+/// How far of the way to the coefficients of a regression the first of them goes.
 const STRIDE: f64 = 0.7;
 /// Without the square of the prefill tokens, which a run rarely tells.
 pub(super) const LINEAR: [bool; 5] = [true, true, false, true, true];
@@ -57,7 +57,7 @@ pub(super) fn refine(
 ) -> Option<(Work, f64)> {
     let mut now = start;
     let mut best: Option<(Work, f64)> = None;
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let mut limits = limits.clone();
         limits.spec.timing = timing_of(&now);
         let (replayed, work, _) = replay_with_work(log, background, &limits)?;
@@ -66,8 +66,10 @@ pub(super) fn refine(
             best = Some((now, loss));
         }
         let next = regress(&log[..fitted], &work);
-        // Not the whole way: the schedule moves with the coefficients.
-        now = std::array::from_fn(|i| now[i] + STRIDE * (next[i] - now[i]));
+        // Not the whole way, and less each time: the schedule moves with the coefficients, and what it moves them by averages out
+        // (Robbins and Monro 1951, "A stochastic approximation method").
+        let stride = STRIDE / (1.0 + f64::from(round) / 4.0);
+        now = std::array::from_fn(|i| now[i] + stride * (next[i] - now[i]));
     }
     best
 }

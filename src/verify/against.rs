@@ -196,28 +196,28 @@ const MEASURES: &[Measure] = &[
         name: "engine slots in use",
         unit: "",
         needs: &[metrics::ENGINE_REQUEST.name],
-        measured: |c, from, to| Some((c.level(metrics::ENGINE_REQUEST.name, from, to)?, WHOLE)),
+        measured: |c, from, to| gauge(c, metrics::ENGINE_REQUEST.name, from, to),
         simulated: |s, _| level(s, s.slots),
     },
     Measure {
         name: "requests in overflow queues",
         unit: "",
         needs: &[metrics::REQUEST_QUEUE.name],
-        measured: |c, from, to| Some((c.level(metrics::REQUEST_QUEUE.name, from, to)?, WHOLE)),
+        measured: |c, from, to| gauge(c, metrics::REQUEST_QUEUE.name, from, to),
         simulated: |s, _| level(s, s.queue),
     },
     Measure {
         name: "KV blocks tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_DECODE_BLOCKS.name],
-        measured: |c, from, to| Some((c.level(metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to)?, WHOLE)),
+        measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to),
         simulated: |s, _| level(s, s.decode_blocks),
     },
     Measure {
         name: "prefill tokens tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_PREFILL_TOKENS.name],
-        measured: |c, from, to| Some((c.level(metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to)?, WHOLE)),
+        measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to),
         simulated: |s, _| level(s, s.prefill_tokens),
     },
     Measure {
@@ -239,6 +239,12 @@ fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f
     Some((growth / (to - from), CHANCE * growth.max(1.0).sqrt() / (to - from)))
 }
 
+/// Level of a gauge; chance is its own scatter, and that it is only known to a whole.
+fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+    let (level, error) = counters.level(metric, from, to)?;
+    Some((level, (CHANCE * error).max(WHOLE)))
+}
+
 fn level(window: &Simulated, sum: f64) -> Option<f64> {
     (window.samples > 0.0).then(|| sum / window.samples)
 }
@@ -253,6 +259,16 @@ pub fn against(
     options: &AgainstOptions,
     remote: &Remote,
 ) -> Result<Against, VerifyError> {
+    let there = counters.metrics();
+    let lacks = |measure: &Measure| measure.needs.iter().find(|metric| !there.contains(metric)).copied();
+    if MEASURES.iter().all(|measure| lacks(measure).is_some()) {
+        return Err(VerifyError::Other(format!(
+            "the counters hold none of the metrics that can be compared\n  hint: they hold {}; needed are such as {STARTED}, {REFUSED}, \
+             {}",
+            there.join(", "),
+            metrics::REQUEST_QUEUE.name
+        )));
+    }
     let recorded = counters.length() - options.start;
     let width = options.window.unwrap_or_else(|| natural(recorded, counters.sample_interval()));
     let span = Span::from_secs_f64(width).filter(|span| span.as_nanos() >= u64::from(SAMPLES));
@@ -274,21 +290,16 @@ pub fn against(
         )));
     }
     let (mut partings, mut missing) = (Vec::new(), Vec::new());
-    let there = counters.metrics();
     for measure in MEASURES {
-        if let Some(metric) = measure.needs.iter().find(|metric| !there.contains(metric)) {
+        if let Some(metric) = lacks(measure) {
             missing.push(format!("{}: there is no `{metric}`", measure.name));
             continue;
         }
         partings.extend(compare(measure, counters, &sink.windows[..windows.min(sink.windows.len())], width, options));
     }
     if partings.is_empty() {
-        return Err(VerifyError::Other(format!(
-            "the counters hold none of the metrics that can be compared\n  hint: they hold {}; needed are such as {STARTED}, {REFUSED}, \
-             {}",
-            there.join(", "),
-            metrics::REQUEST_QUEUE.name
-        )));
+        let problem = "no window of the counters is sampled from end to end\n  hint: a wider `--window`, or a later `--start`";
+        return Err(VerifyError::Other(problem.to_owned()));
     }
     Ok(Against { scenario: scenario.name, window: width, tolerance: options.tolerance, partings, missing })
 }

@@ -27,12 +27,14 @@ name = "engine"
 requests = 90
 [fleet]
 workers = 1
-engine = { base = "14ms", prefill = "70us", decode = "60us", context = "50ns", max_num_seqs = 32, max_num_batched_tokens = 1024 }
+engine = { base = "14ms", prefill = "70us", decode = "60us", context = "50ns" }
+max_num_seqs = 32
+max_num_batched_tokens = 1024
 kv_total_blocks = 3000
 [workload]
 arrivals = { process = "poisson", rate = 8 }
-input_tokens = { distribution = "uniform", min = 50, max = 900 }
-output_tokens = { distribution = "uniform", min = 20, max = 140 }
+input_tokens = { distribution = "uniform", low = 50, high = 900 }
+output_tokens = { distribution = "uniform", low = 20, high = 140 }
 "#;
 
 /// The log of a run, as vLLM's benchmarks write theirs, on a clock that began long ago.

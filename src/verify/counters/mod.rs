@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::check::VerifyError;
+use crate::stats::sample_mean_and_variance;
 
 /// Bytes of a file at most.
 const MAX_BYTES: u64 = 1 << 30;
@@ -114,19 +115,22 @@ impl Counters {
         growth.filter(|_| self.covers(metric, from, to))
     }
 
-    /// Time-weighted mean of a gauge from `from` to `to`, summed over its series; each sample holds until the next. `None` if it is
-    /// not there, or not sampled over all of that time.
-    pub fn level(&self, metric: &str, from: f64, to: f64) -> Option<f64> {
-        let mut sum = None;
+    /// Mean over time of a gauge from `from` to `to`, summed over its series and straight between samples, and the standard error
+    /// that its own scatter gives such a mean of so few samples. `None` if it is not there, or not sampled over all of that time.
+    pub fn level(&self, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+        let (mut sum, mut variance) = (None, 0.0);
         for series in self.of(metric) {
             for pair in series.points.windows(2) {
-                let overlap = pair[1].0.min(to) - pair[0].0.max(from);
-                if overlap > 0.0 {
-                    *sum.get_or_insert(0.0) += pair[0].1 * overlap;
+                let [(start, before), (end, after)] = [pair[0], pair[1]];
+                let (left, right) = (start.max(from), end.min(to));
+                if right > left {
+                    let at = |t: f64| before + (after - before) * (t - start) / (end - start);
+                    *sum.get_or_insert(0.0) += (at(left) + at(right)) / 2.0 * (right - left);
                 }
             }
+            variance += scatter(series, from, to);
         }
-        sum.map(|sum: f64| sum / (to - from)).filter(|_| self.covers(metric, from, to))
+        sum.map(|sum: f64| (sum / (to - from), variance.sqrt())).filter(|_| self.covers(metric, from, to))
     }
 
     fn of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a CounterSeries> {
@@ -136,6 +140,17 @@ impl Counters {
     /// Whether some series of the metric is sampled from `from` to `to`.
     fn covers(&self, metric: &str, from: f64, to: f64) -> bool {
         self.of(metric).any(|s| s.points.first().is_some_and(|p| p.0 <= from) && s.points.last().is_some_and(|p| p.0 >= to))
+    }
+}
+
+/// Variance of the mean of a series' samples in a window and of the one to either side.
+fn scatter(series: &CounterSeries, from: f64, to: f64) -> f64 {
+    let first = series.points.partition_point(|p| p.0 < from).saturating_sub(1);
+    let last = (series.points.partition_point(|p| p.0 <= to) + 1).min(series.points.len());
+    let values: Vec<f64> = series.points.get(first..last).unwrap_or_default().iter().map(|p| p.1).collect();
+    match sample_mean_and_variance(&values) {
+        Some((_, Some(variance))) => variance / values.len() as f64,
+        _ => 0.0,
     }
 }
 
@@ -182,7 +197,10 @@ mod tests {
             ("g", "b", 0.0, 1.0),
             ("g", "b", 10.0, 1.0),
         ]);
-        assert_eq!(c.level("g", 0.0, 10.0), Some(7.0));
+        // (4 + 8) / 2 over the first half, (8 + 0) / 2 over the second, and 1 all along.
+        let (level, error) = c.level("g", 0.0, 10.0).unwrap();
+        assert_eq!(level, 6.0);
+        assert!((error - (16.0f64 / 3.0).sqrt()).abs() < 1e-12, "{error}");
         assert_eq!((c.length(), c.sample_interval()), (10.0, 5.0));
     }
 }
