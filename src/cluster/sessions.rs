@@ -73,7 +73,7 @@ impl Sessions {
             return session.turn;
         }
         let mut rng = self.streams.stream("sessions", u64::from(user) | u64::from(begun.begun) << 32);
-        let stream = lengths.choose(self.counts.started, &mut rng);
+        let stream = lengths.choose(u64::from(user) + u64::from(begun.begun), &mut rng);
         let left = self.turns.draw(&mut rng).max(1) - 1;
         let drawn = lengths.draw_by(stream, now, &mut rng);
         begun.begun += 1;
@@ -204,6 +204,6 @@ mod tests {
         assert_eq!((counts.started, counts.broken, counts.unfinished()), (1, 1, 0));
         let again = sessions.send(1, SimTime::ZERO, &lengths);
         assert_eq!((first.input_tokens, again.input_tokens), (10, 10), "it starts anew");
-        assert_ne!(first.class, again.class, "sessions go through the classes in turn");
+        assert_ne!(first.class, again.class, "a user goes through the classes in turn");
     }
 }

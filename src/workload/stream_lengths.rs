@@ -109,10 +109,13 @@ mod tests {
     use crate::engine::rng::Streams;
     use crate::units::NANOS_PER_SECOND;
 
-    fn schedule(pieces: &[(u64, &[(u32, u32, f64)])]) -> StreamLengths {
+    /// (prompt, answer, weight) of the pairs of a piece.
+    type Pairs<'a> = &'a [(u32, u32, f64)];
+
+    fn schedule(pieces: &[(u64, Pairs<'_>)]) -> StreamLengths {
         let pair =
             |&(input_tokens, output_tokens, weight): &(u32, u32, f64)| WeightedPair { input_tokens, output_tokens, weight };
-        let piece = |&(s, pairs): &(u64, &[(u32, u32, f64)])| PairPiece {
+        let piece = |&(s, pairs): &(u64, Pairs<'_>)| PairPiece {
             at: SimTime::from_nanos(s * NANOS_PER_SECOND),
             pairs: pairs.iter().map(pair).collect(),
         };

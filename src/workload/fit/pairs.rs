@@ -86,14 +86,8 @@ mod tests {
     fn each_piece_has_the_pairs_that_came_in_it() {
         let times: Vec<u64> = [5, 5, 7, 30, 31].iter().map(|s| s * NANOS_PER_SECOND).collect();
         let schedule = pair_pieces(&rate(&[0, 10, 20]), &times, &[9, 9, 1, 4, 4], &[2, 2, 1, 6, 5], None);
-        let found: Vec<(u64, Vec<(u32, u32, f64)>)> = schedule
-            .0
-            .iter()
-            .map(|p| {
-                let pairs = p.pairs.iter().map(|p| (p.input_tokens, p.output_tokens, p.weight)).collect();
-                (p.at.as_nanos() / NANOS_PER_SECOND, pairs)
-            })
-            .collect();
+        let pairs = |p: &PairPiece| p.pairs.iter().map(|p| (p.input_tokens, p.output_tokens, p.weight)).collect::<Vec<_>>();
+        let found: Vec<_> = schedule.0.iter().map(|p| (p.at.as_nanos() / NANOS_PER_SECOND, pairs(p))).collect();
         // The second piece, from 15 s of the source on, has none of its own.
         assert_eq!(found, [(0, vec![(1, 1, 1.0), (9, 2, 2.0)]), (20, vec![(4, 5, 1.0), (4, 6, 1.0)])]);
     }
