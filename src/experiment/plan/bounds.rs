@@ -6,10 +6,10 @@ use crate::cluster::batching::StepWork;
 use crate::cluster::config::{BatchingEngine, WorkerEngine, WorkerType};
 use crate::scenario::Scenario;
 use crate::stats::theory;
-use crate::workload::config::{LengthDistribution, LengthShape, SpanDistribution};
+use crate::workload::config::SpanDistribution;
 
 use super::goal::Goal;
-use super::load::steady_rate;
+use super::load::{mean_lengths, steady_rate};
 
 /// Places that a closed form goes through, at most: beyond, only what the slots do counts.
 const MOST_ROOM: u64 = 200_000;
@@ -73,11 +73,7 @@ fn erlang(kind: &WorkerType, rate: f64, mean: f64, allowed: Option<f64>) -> Opti
 
 /// Steps and KV blocks of batching engines, at full batches.
 fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate: f64, allowed: f64) -> Vec<Bound> {
-    let streams = &scenario.workload.streams;
-    let weighted = |of: fn(&crate::workload::config::StreamConfig) -> &LengthDistribution| {
-        streams.iter().map(|s| mean_length(of(s))).sum::<f64>() / streams.len().max(1) as f64
-    };
-    let (input, output) = (weighted(|s| &s.input_tokens), weighted(|s| &s.output_tokens));
+    let (input, output) = mean_lengths(scenario);
     let served = rate * (1.0 - allowed);
     let ranks = f64::from(kind.data_parallel_size);
     let block = f64::from(kind.kv_cache_block_size);
@@ -128,25 +124,4 @@ fn mean_span(spans: &SpanDistribution) -> f64 {
             sum / weights
         }
     }
-}
-
-/// Mean of a distribution of lengths, its `min` and `max` left aside: a start, no figure.
-fn mean_length(lengths: &LengthDistribution) -> f64 {
-    let mean = match &lengths.shape {
-        LengthShape::Constant { value } => f64::from(*value),
-        LengthShape::Uniform { low, high } => 0.5 * (f64::from(*low) + f64::from(*high)),
-        LengthShape::Lognormal { mean, .. } | LengthShape::Gamma { mean, .. } => *mean,
-        LengthShape::Pareto { scale, alpha } if *alpha > 1.0 => scale * alpha / (alpha - 1.0),
-        LengthShape::Pareto { scale, .. } => lengths.max.map_or(10.0 * scale, f64::from),
-        LengthShape::Empirical { values } => {
-            let (sum, weights) =
-                values.iter().fold((0.0, 0.0), |(s, w), (value, weight)| (s + weight * f64::from(*value), w + weight));
-            sum / weights
-        }
-        LengthShape::Mixture { components } => {
-            let weights: f64 = components.iter().map(|c| c.weight).sum();
-            components.iter().map(|c| c.weight * mean_length(&c.distribution)).sum::<f64>() / weights
-        }
-    };
-    mean.clamp(f64::from(lengths.min), lengths.max.map_or(f64::INFINITY, f64::from))
 }

@@ -2,9 +2,9 @@
 
 use super::data::*;
 use super::font::{Weight, width};
-use super::page::WIDTH;
 use super::samples;
 use super::scene::{Anchor, Figure, Rect, Shape, Text};
+use super::sheet::Sheet;
 use super::{busy, heat_map, latency, load_curve, loads, multiples, occupancy, overview, pareto, refusals, sweep_line, updates};
 
 fn texts(figure: &Figure) -> Vec<&Text> {
@@ -63,7 +63,7 @@ fn figures_are_small_carry_their_title_and_repeat_byte_for_byte() {
         assert!(svg.len() < 450_000, "{name} has {} bytes", svg.len());
         assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{name}");
         assert!(svg.contains("<title>") && svg.contains("<desc>") && svg.contains("role=\"img\""), "{name}");
-        assert!(figure.width == WIDTH && figure.height < 1600.0, "{name}: {} high", figure.height);
+        assert!(figure.width == Sheet::Wide.width() && figure.height < 1600.0, "{name}: {} high", figure.height);
     }
 }
 
@@ -174,7 +174,7 @@ fn names_in_other_scripts_are_drawn_without_a_crash() {
     let figure = refusals(&RefusalsData { heading, ..RefusalsData::default() });
     assert!(!figure.to_svg().contains('\u{0}'));
     figure.to_png(1.0).unwrap();
-    assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= WIDTH));
+    assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= Sheet::Wide.width()));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn file_name(goal: &Goal) -> String {
 fn heading(answer: &Answer, what: &str) -> Heading {
     let title = text::headline(answer);
     let runs = format!("{what}; {} runs of {} cells, seed {}", answer.runs(), answer.looked.len(), answer.description.seed);
-    Heading { title, subtitle: runs, description: String::new() }
+    Heading { title, subtitle: runs, ..Heading::default() }
 }
 
 /// What the intervals are.

@@ -16,4 +16,4 @@ pub use charts::{SweepFigure, sweep_figures};
 pub use csv::{cells_csv, differences_csv, replications_csv};
 pub use emit::{Emit, JobFile, emit};
 pub use json::sweep_json;
-pub use table::sweep_text;
+pub use table::{sweep_cells, sweep_headline, sweep_screen, sweep_text};

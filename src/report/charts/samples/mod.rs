@@ -3,6 +3,7 @@
 use super::Figure;
 use super::data::Heading;
 
+mod agreement;
 mod run;
 mod study;
 mod trace;
@@ -22,13 +23,14 @@ fn heading(title: &str) -> Heading {
     Heading {
         title: title.to_owned(),
         subtitle: "burst on four workers, seed 1, 10 min, kv mode, 0.85 of decode blocks, 0.8 of prefill tokens".to_owned(),
-        description: String::new(),
+        ..Heading::default()
     }
 }
 
 /// Every sample figure by name.
 pub(super) fn all() -> Vec<(&'static str, Figure)> {
     let mut figures = run::figures();
+    figures.extend(agreement::figures());
     figures.extend(study::figures());
     figures.extend(trace::figures());
     figures
