@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::exemplars;
 use super::words::about;
+use crate::experiment::plan;
 use crate::experiment::sweep::{Plan, Request};
 use crate::scenario::{Document, Notebook, Notes, PresetFile, Shape, TableNotes};
 
@@ -75,7 +76,8 @@ pub fn note_scenario(text: &str, origin: &str, notebook: &Arc<Notebook>) {
     let Ok(document) = Document::parse(text, origin) else { return };
     let document = document.noting(notebook);
     let _ = document.decode();
-    let _ = Plan::new(document, &Request::default());
+    let _ = Plan::new(document.clone(), &Request::default());
+    let _ = plan::Plan::new(document, &plan::Request::default());
 }
 
 /// What the reader of preset files asks for.
