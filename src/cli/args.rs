@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How many requests a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "shedcast", version, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "shedcast", version = VERSION, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// When to colour messages; `auto` follows NO_COLOR and the terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
@@ -15,6 +15,9 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SHEDCAST_COMMIT"), ")");
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -32,8 +35,14 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
+    /// Fit a worker to a real engine: from a log of requests, a profile of Dynamo, or a table of times
+    Calibrate(super::calibrate_args::CalibrateArgs),
+    /// Hold shedcast against theory, NVIDIA's simulator, real runs, or production's own counters
+    Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
+    /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is
+    Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
     /// Draw charts and report of a results directory again, without simulating
@@ -43,6 +52,11 @@ pub enum Command {
     Trace(super::trace_args::TraceCommand),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
+    /// Describe scenario files and files of results for machines: JSON Schema, and columns of tables
+    Schema(super::generate_args::SchemaArgs),
+    /// Generate manual pages and completions
+    #[command(subcommand)]
+    Generate(super::generate_args::GenerateCommand),
 }
 
 /// Any number of 64 bits.
@@ -66,7 +80,7 @@ pub enum ColorChoice {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
-workers.csv, ranks.csv, threshold_updates.csv, requests.csv (when asked),
+workers.csv, ranks.csv, threshold_updates.csv, requests.csv and metrics.om (when asked),
 report.html, overview.svg, charts/*.svg, charts.json (what they are drawn from),
 and resolved.toml, which repeats the run exactly: shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
@@ -88,6 +102,12 @@ pub struct RunArgs {
     /// Write requests.csv: one row per attempt
     #[arg(long)]
     pub requests_csv: bool,
+    /// Write metrics.om: Prometheus metrics under Dynamo's names over simulated time, in OpenMetrics text
+    #[arg(long)]
+    pub metrics: bool,
+    /// Date at which simulated time begins in metrics.om, such as 2026-01-01T00:00:00Z (the default); implies `--metrics`
+    #[arg(long, value_name = "DATE")]
+    pub metrics_epoch: Option<String>,
     /// What to draw
     #[command(flatten)]
     pub draw: super::drawing::DrawArgs,

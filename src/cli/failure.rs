@@ -31,6 +31,9 @@ pub enum Failure {
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// A plan whose directory or journal does not fit, or of which a run failed.
+    #[error("{0}")]
+    Plan(String),
     /// Results that cannot be read.
     #[error("{0}")]
     Report(String),
@@ -40,12 +43,27 @@ pub enum Failure {
     /// A trace command that cannot do what is asked.
     #[error("{0}")]
     Trace(String),
+    /// A file that is generated cannot be written.
+    #[error("{0}")]
+    Write(String),
+    /// There is no schema of that name.
+    #[error("{0}")]
+    Schema(String),
     /// Several inputs are faulty: all of them are told.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Failure>),
     /// Further faults that are only counted.
     #[error("... and {0} more")]
     LeftOut(usize),
+    /// Measurements that cannot be calibrated from.
+    #[error(transparent)]
+    Calibration(#[from] crate::calibrate::CalibrationError),
+    /// A calibration whose options or outputs do not fit.
+    #[error("{0}")]
+    Calibrate(String),
+    /// A verification that cannot be made.
+    #[error("{0}")]
+    Verify(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -1,5 +1,6 @@
 //! `shedcast run`: one run of a scenario, its files and its summary.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
 use crate::experiment::{self, EngineKind, RunEnd, RunOptions, RunResult};
+use crate::report::openmetrics::{Scrape, ScrapeError};
 use crate::report::screen::Block;
 use crate::report::streams::WORKERS_IN_TIMESERIES;
 use crate::report::{
@@ -19,6 +21,9 @@ use crate::report::{
 };
 use crate::scenario::{Document, Faults, Scenario, SetOption};
 use crate::units::{SimTime, Span};
+
+/// Name of the file of metrics.
+const METRICS: &str = "metrics.om";
 
 /// `--set` options, all faults at once.
 pub(super) fn set_options(texts: &[String]) -> Result<Vec<SetOption>, Failure> {
@@ -42,6 +47,12 @@ fn load(args: &RunArgs) -> Result<Scenario, Failure> {
     if args.requests_csv {
         sets.push(SetOption::new("--requests-csv", "output.requests", "true"));
     }
+    if args.metrics || args.metrics_epoch.is_some() {
+        sets.push(SetOption::new("--metrics", "output.metrics", "true"));
+    }
+    if let Some(date) = &args.metrics_epoch {
+        sets.push(SetOption::new("--metrics-epoch", "output.metrics_epoch", toml::Value::from(date.as_str()).to_string()));
+    }
     Ok(Document::load(&args.file)?.with(&sets)?.decode()?.scenario)
 }
 
@@ -51,16 +62,20 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Fai
     let out = args.out.clone().unwrap_or_else(|| Path::new("outputs").join(&scenario.name));
     let mut directory = Directory::open(&out, &scenario.name, args.force, scenario.limits.max_output_bytes)?;
     let streams = open_streams(&scenario, &mut directory)?;
+    let scrape = open_scrape(&scenario, &directory)?;
     let remote = Arc::new(Remote::default());
     stop_on_interrupt(&remote);
     let progress = (terminal.interactive && !args.quiet).then(|| Progress::start(&scenario, &remote));
-    let ran = experiment::run(&scenario, options(args), streams, &remote);
+    let ran = experiment::run(&scenario, options(args), (streams, scrape), &remote);
     drop(progress);
-    let (result, streams) = ran?;
+    let (result, (streams, scrape)) = ran?;
     if result.end == RunEnd::Interrupted {
         return Err(Failure::Interrupted(interrupted(&scenario, &result, directory.path())));
     }
     streams.finish().map_err(|error| directory.stream_error(error.name, error.source))?;
+    if let Some(scrape) = scrape {
+        write_metrics(scrape, &mut directory)?;
+    }
     let summary = Summary::of(&scenario, &result);
     write(args, &scenario, &result, &summary, &mut directory)?;
     directory.commit()?;
@@ -106,6 +121,23 @@ fn open_streams(scenario: &Scenario, directory: &mut Directory) -> Result<Stream
     Ok(streams)
 }
 
+/// Where metrics are sampled, if they are asked for. Samples lie in a file without a name until the run is over.
+fn open_scrape(scenario: &Scenario, directory: &Directory) -> Result<Option<Scrape<File>>, Failure> {
+    if !scenario.output.metrics {
+        return Ok(None);
+    }
+    let file = tempfile::tempfile_in(directory.path()).map_err(|error| directory.stream_error(METRICS, error))?;
+    Ok(Some(Scrape::new(scenario, file)))
+}
+
+fn write_metrics(scrape: Scrape<File>, directory: &mut Directory) -> Result<(), Failure> {
+    let mut out = directory.file(METRICS)?;
+    let failed = |error| match error {
+        ScrapeError::Spool(source) | ScrapeError::Text(source) => directory.stream_error(METRICS, source),
+    };
+    Ok(scrape.finish(&mut out).map_err(failed)?)
+}
+
 /// All files that are written when the run is over.
 fn write(
     args: &RunArgs,
@@ -135,9 +167,10 @@ fn results_line(args: &RunArgs, scenario: &Scenario, out: &Path) -> String {
         _ => format!(", {PAGE}, overview.svg"),
     };
     let requests = if scenario.output.requests { ", requests.csv" } else { "" };
+    let metrics = if scenario.output.metrics { ", metrics.om" } else { "" };
     let resolved: PathBuf = out.join("resolved.toml");
     format!(
-        "results in {}: summary.json, timeseries.csv{requests}{drawn}; repeat with: shedcast run {}",
+        "results in {}: summary.json, timeseries.csv{requests}{metrics}{drawn}; repeat with: shedcast run {}",
         out.display(),
         resolved.display()
     )

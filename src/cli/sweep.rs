@@ -1,5 +1,6 @@
 //! `shedcast sweep`: a scenario over a grid of settings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::TextFormat;
 use super::drawing::DrawArgs;
+use super::estimate::{Estimate, in_words};
 use super::interrupt::stop_on_interrupt;
 use super::run::set_options;
 use super::sweep_args::{EmitKind, SweepArgs};
@@ -26,7 +28,7 @@ use crate::scenario::{Document, SetOption};
 pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let plan = plan(args)?;
     let description = &plan.description;
-    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
+    let jobs = args.jobs.map_or_else(processors, |jobs| jobs as usize);
     if let Some(kind) = args.emit {
         terminal.print(job_file(args, description, kind, jobs).as_bytes())?;
         return Ok(ExitStatus::Success);
@@ -35,12 +37,14 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus,
     let out = out_directory(args.out.as_deref(), description, shard);
     let scenario = plan.scenario(description.baseline)?.to_toml();
     let header = Header::new(description, shard).with_scenario(scenario.clone());
-    let (mut journal, known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
-    if !args.quiet {
-        announce(&plan, shard, known.len(), jobs);
-    }
+    let (mut journal, mut known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
+    let remote = Arc::new(Remote::default());
+    stop_on_interrupt(&remote);
     let settings = Settings { jobs, shard, ..Settings::default() };
-    let records = run(&plan, known, &settings, &mut journal, terminal.interactive && !args.quiet)?;
+    if !args.quiet {
+        announce(&plan, &settings, &mut known, &mut journal, &remote)?;
+    }
+    let records = run(&plan, known, &settings, &mut journal, &remote, terminal.interactive && !args.quiet)?;
     if shard.count > 1 {
         return finish_shard(&out, &header, records, journal, description);
     }
@@ -154,18 +158,44 @@ fn shard(given: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> R
     }
 }
 
-/// What is about to be run, and what the scenarios have to say.
-fn announce(plan: &Plan, shard: Shard, known: usize, jobs: usize) {
-    let d = &plan.description;
-    let cells = (0..d.cells()).filter(|cell| shard.has(*cell)).count();
-    let (least, most) = (cells * d.replications as usize, cells * d.max_replications as usize);
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What is about to be run, how long that will take, and what the scenarios have to say. Runs that are finished in finding out
+/// join those that are `known`.
+fn announce(
+    plan: &Plan,
+    settings: &Settings,
+    known: &mut Vec<Record>,
+    journal: &mut OpenJournal,
+    remote: &Remote,
+) -> Result<(), Failure> {
+    let (d, shard, jobs) = (&plan.description, settings.shard, settings.jobs);
+    let cells: Vec<usize> = (0..d.cells()).filter(|cell| shard.has(*cell)).collect();
+    let (least, most) = (cells.len() * d.replications as usize, cells.len() * d.max_replications as usize);
     let runs = if least == most { format!("{least} runs") } else { format!("{least} to {most} runs") };
     let part = if shard.count > 1 { format!("shard {} of {}: ", shard.index + 1, shard.count) } else { String::new() };
-    let there = if known > 0 { format!(", {known} of them done before") } else { String::new() };
-    eprintln!("{part}{cells} cells, {runs}{there}, {jobs} at a time");
+    let done = known.len();
+    let there = if done > 0 { format!(", {done} of them done before") } else { String::new() };
+    let begun: BTreeSet<usize> = known.iter().filter(|record| record.replication == 0).map(|record| record.cell).collect();
+    let fresh: Vec<usize> = cells.iter().copied().filter(|cell| !begun.contains(cell)).collect();
+    let estimate = Estimate::by_probes(plan, &fresh, remote);
+    let time = |runs: usize| estimate.of_runs(runs.saturating_sub(done), jobs, processors()).map(in_words);
+    let time = match (time(least), time(most)) {
+        (Some(a), Some(b)) if a != b => format!(", {a} to {b}"),
+        (Some(a), _) => format!(", {a}"),
+        (None, _) => String::new(),
+    };
+    eprintln!("{part}{} cells, {runs}{there}, {jobs} at a time{time}", cells.len());
     for (cell, warning) in &plan.warnings {
         eprintln!("warning: cell {cell}: {warning}");
     }
+    for record in estimate.records {
+        journal.add(&record)?;
+        known.push(record);
+    }
+    Ok(())
 }
 
 /// Runs what is missing, each finished run into the journal.
@@ -174,17 +204,16 @@ fn run(
     known: Vec<Record>,
     settings: &Settings,
     journal: &mut OpenJournal,
+    remote: &Remote,
     draw: bool,
 ) -> Result<Vec<Record>, Failure> {
-    let remote = Arc::new(Remote::default());
-    stop_on_interrupt(&remote);
     let bar =
         ProgressBar::with_draw_target(Some(1), if draw { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs  {elapsed} gone, {eta} left");
     bar.set_style(style.expect("the template is fixed and valid"));
     bar.reset_eta();
     let mut broken = None;
-    let records = run_sweep(plan, known, settings, &remote, &mut |record, progress| {
+    let records = run_sweep(plan, known, settings, remote, &mut |record, progress| {
         bar.set_length(progress.planned as u64);
         bar.set_position(progress.done as u64);
         if let Err(failure) = journal.add(record) {

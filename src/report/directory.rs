@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Every file that a run may leave in its directory, the summary last: its presence says that the others are complete.
-pub const RESULT_FILES: [&str; 26] = [
+pub const RESULT_FILES: [&str; 27] = [
     "resolved.toml",
     "timeseries.csv",
     "worker_timeseries.csv",
@@ -13,6 +13,7 @@ pub const RESULT_FILES: [&str; 26] = [
     "workers.csv",
     "ranks.csv",
     "threshold_updates.csv",
+    "metrics.om",
     "overview.svg",
     "overview.png",
     "charts/traffic.svg",

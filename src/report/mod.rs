@@ -4,6 +4,7 @@
 //! series and of requests are written while the run goes on ([`streams`]). [`Directory`] takes care that a reader never
 //! meets a file that is only half there.
 
+pub mod calibration;
 pub mod charts;
 mod directory;
 mod figure_loads;
@@ -12,9 +13,12 @@ mod findings;
 pub mod html;
 mod json;
 mod marks;
+pub mod openmetrics;
+pub mod plan;
 mod quality;
 mod run_charts;
 pub mod screen;
+pub mod schema;
 mod story;
 pub mod streams;
 mod summarise;
@@ -24,6 +28,7 @@ mod text;
 pub mod trace;
 mod updates_csv;
 mod verdict;
+pub mod verification;
 mod workers_csv;
 mod wrap;
 

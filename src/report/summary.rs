@@ -1,12 +1,13 @@
 //! Every figure that is shown of a run, in base units: the one source of JSON, text and pages.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of `summary.json`.
 pub const SCHEMA: &str = "shedcast.summary/1";
 
 /// A finished run in figures. Seconds, counts and shares (0 to 1); what does not exist is absent (`null`), never 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -50,12 +51,14 @@ pub struct Summary {
     pub threshold_updates: Vec<UpdateSummary>,
     /// What became of the rows of the trace.
     pub trace: Option<TraceSummary>,
+    /// What became of sessions of several turns, in the whole run.
+    pub sessions: Option<SessionSummary>,
     /// What a reader should know.
     pub warnings: Vec<WarningEntry>,
 }
 
 /// The fleet as the scenario has it, workers on standby included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSummary {
     /// Workers.
     pub workers: u32,
@@ -70,7 +73,7 @@ pub struct FleetSummary {
 }
 
 /// Whether nothing was lost or counted twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conservation {
     /// Both sums hold.
     pub holds: bool,
@@ -81,7 +84,7 @@ pub struct Conservation {
 }
 
 /// Latency targets in seconds; an absent one is always met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloTargets {
     /// Time to first token.
     pub ttft_s: Option<f64>,
@@ -92,7 +95,7 @@ pub struct SloTargets {
 }
 
 /// Attempts by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptsSummary {
     /// Sent by clients: the sum of the others.
     pub started: u64,
@@ -113,7 +116,7 @@ pub struct AttemptsSummary {
 }
 
 /// Logical requests by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// Arrived: the sum of the others.
     pub offered: u64,
@@ -134,7 +137,7 @@ pub struct RequestsSummary {
 }
 
 /// A count under a name: a reason or a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -143,7 +146,7 @@ pub struct Named {
 }
 
 /// Everything measured over one stretch of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuresSummary {
     /// Length of the stretch.
     pub span_s: f64,
@@ -182,7 +185,7 @@ pub struct MeasuresSummary {
 }
 
 /// The latencies of one set of requests, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySet {
     /// Time to the first output token.
     pub ttft_s: LatencySummary,
@@ -195,7 +198,7 @@ pub struct LatencySet {
 }
 
 /// One latency in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Samples.
     pub count: u64,
@@ -218,7 +221,7 @@ pub struct LatencySummary {
 }
 
 /// Latency targets met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
     /// Requests that met all.
     pub met: u64,
@@ -235,7 +238,7 @@ pub struct SloSummary {
 }
 
 /// Tokens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensSummary {
     /// Prompt tokens of completed requests.
     pub input: u64,
@@ -252,7 +255,7 @@ pub struct TokensSummary {
 }
 
 /// Gates of the fleet over time, summed over workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     /// Engine slots in use (without a gate: requests in the engines).
     pub engine_slots: Level,
@@ -269,7 +272,7 @@ pub struct Occupancy {
 }
 
 /// A time-weighted quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Mean.
     pub mean: Option<f64>,
@@ -284,13 +287,17 @@ pub struct Level {
 }
 
 /// Goodput before and after the first scheduled disturbance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverySummary {
-    /// The disturbance.
+    /// The disturbance: a rise of the rate, an event or a burst.
     pub disturbed_at_s: f64,
+    /// From when on no more is offered than before it; absent where the disturbance is no load that ends.
+    pub over_at_s: Option<f64>,
     /// From there to the start of the first stretch of `resolution_s` from which on goodput stays where it was; absent if it never
     /// does.
     pub recovered_after_s: Option<f64>,
+    /// The same from `over_at_s` on: the time to recover after a spike. 0 where goodput is back before the spike is over.
+    pub recovered_after_end_s: Option<f64>,
     /// Length of a stretch: how closely the instant is known.
     pub resolution_s: f64,
     /// Requests completed within the latency targets per second before the disturbance.
@@ -306,7 +313,7 @@ pub struct RecoverySummary {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSummary {
     /// What begins it.
     pub name: String,
@@ -319,7 +326,7 @@ pub struct PhaseSummary {
 }
 
 /// One client class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
     /// Its name.
     pub name: String,
@@ -328,7 +335,7 @@ pub struct ClassSummary {
 }
 
 /// One threshold post at one frontend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateSummary {
     /// Counts the posts of the run from 0.
     pub post: u32,
@@ -361,7 +368,7 @@ pub struct UpdateSummary {
 }
 
 /// Thresholds; an absent one is not set, or not in the post.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
     /// Share of KV blocks.
     pub active_decode_blocks_threshold: Option<f64>,
@@ -372,7 +379,7 @@ pub struct Thresholds {
 }
 
 /// A worker whose state never rested on the posted thresholds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SilentWorker {
     /// Its id.
     pub worker: u32,
@@ -380,8 +387,27 @@ pub struct SilentWorker {
     pub ranks: Vec<u32>,
 }
 
+/// What became of sessions. Started = completed + at the longest context + broken + unfinished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionSummary {
+    /// Sessions whose first turn was sent.
+    pub started: u64,
+    /// All their turns were answered.
+    pub completed: u64,
+    /// Ended before a turn that would have exceeded the longest context.
+    pub at_max_context: u64,
+    /// A turn got no answer.
+    pub broken: u64,
+    /// Under way at the end.
+    pub unfinished: u64,
+    /// Turns sent: requests that belong to sessions.
+    pub turns: u64,
+    /// Turns whose prompt was cut to the longest context.
+    pub turns_cut: u64,
+}
+
 /// What became of the rows of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceSummary {
     /// The file.
     pub path: String,
@@ -398,7 +424,7 @@ pub struct TraceSummary {
 }
 
 /// Rows dropped for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The reason.
     pub reason: String,
@@ -407,7 +433,7 @@ pub struct Dropped {
 }
 
 /// A warning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningEntry {
     /// Stable name for machines.
     pub code: String,

@@ -7,6 +7,7 @@ use crate::units::{SimTime, Span};
 use crate::workload::config::{ArrivalProcess, WorkloadConfig};
 
 use super::document::Document;
+use super::epoch::Epoch;
 use super::item::Item;
 use super::section::{Context, Section};
 use super::types::{Limits, Loaded, OutputConfig, QuantileMethod, Scenario, SloConfig, Warmup};
@@ -197,7 +198,15 @@ fn output(section: &mut Section<'_>) -> OutputConfig {
             .and_then(|item| item.positive_span()),
         quantile_method: section.one_of("quantile_method", &QUANTILE_METHODS).unwrap_or_default(),
         decision_quality: section.item("decision_quality").filter(|item| !item.is_text("auto")).and_then(|item| item.boolean()),
+        metrics: section.boolean("metrics").unwrap_or(false),
+        metrics_epoch: section.item("metrics_epoch").and_then(|item| epoch(&item)).unwrap_or_default(),
     }
+}
+
+fn epoch(item: &Item<'_>) -> Option<Epoch> {
+    let read = item.text(60)?.parse::<Epoch>();
+    let hint = "write it as `\"2026-01-01T00:00:00Z\"`, from 1970 on, in whole milliseconds".to_owned();
+    read.map_err(|why| item.fault(format!("`{}` is {}: {why}", item.path(), item.show()), Some(hint))).ok()
 }
 
 /// `[limits]`; `max_events` may stand at the top level too.
@@ -220,10 +229,11 @@ fn limits(root: &mut Section<'_>) -> Limits {
 
 /// A run must end: without horizon and number of requests its arrivals have to.
 fn check_end(root: &Section<'_>, workload: &WorkloadConfig, closed_loop: bool) {
-    let endless = workload.streams.iter().find(|stream| stream.arrivals.as_ref().is_none_or(never_ends));
+    let endless = workload.processes().find(|(_, process)| never_ends(process));
     let what = match endless {
         _ if closed_loop => "a closed loop goes on for ever".to_owned(),
-        Some(stream) => format!("the arrivals of class `{}` go on for ever", stream.class),
+        Some((Some(class), _)) => format!("the arrivals of class `{class}` go on for ever"),
+        Some((None, _)) => "the shared arrivals go on for ever".to_owned(),
         None if workload.trace.as_ref().is_some_and(|trace| trace.options.repeat) => "the trace repeats for ever".to_owned(),
         None => return,
     };
@@ -232,11 +242,5 @@ fn check_end(root: &Section<'_>, workload: &WorkloadConfig, closed_loop: bool) {
 }
 
 fn never_ends(arrivals: &ArrivalProcess) -> bool {
-    match arrivals {
-        ArrivalProcess::Poisson { rate }
-        | ArrivalProcess::Constant { rate }
-        | ArrivalProcess::Gamma { rate, .. }
-        | ArrivalProcess::Weibull { rate, .. } => rate.0.last().is_some_and(|last| last.rate > 0.0),
-        ArrivalProcess::OnOff { .. } => true,
-    }
+    arrivals.schedule().is_none_or(|rate| rate.0.last().is_some_and(|last| last.rate > 0.0))
 }

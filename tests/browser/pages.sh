@@ -2,12 +2,12 @@
 # Opens the report pages of example scenarios in headless Chromium at 1280 and 390 px, light and dark: no message on the console,
 # nothing asked of the network, nothing wider than the window, every chart drawn, readable and with its numbers behind it.
 #
-# usage: pages.sh [SHEDCAST [PICTURES]]
-# SHEDCAST is the program (default: target/debug/shedcast), PICTURES a directory for screenshots, to be looked at.
-# Where there is no Chromium it is installed if CI is set and apt-get can do so; else the check is skipped, and says so.
+# usage: pages.sh [DIRECTORY [PICTURES]]
+# DIRECTORY holds the program shedcast (default: target/debug), PICTURES a directory for screenshots, to be looked at.
+# Debian: apt-get install chromium fonts-dejavu-core. Where there is no Chromium the check is skipped, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-program=${1:-target/debug/shedcast}
+program=${1:-target/debug}/shedcast
 pictures=${2:--}
 
 find_chromium() {
@@ -18,10 +18,6 @@ find_chromium() {
   return 1
 }
 
-if ! chromium=$(find_chromium) && [ -n "${CI:-}" ] && command -v apt-get >/dev/null; then
-  timeout 240 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core' \
-    >/dev/null 2>&1 || true
-fi
 if ! chromium=$(find_chromium); then
   echo "skipped: no Chromium (install it, or name it in CHROMIUM)"
   exit 0

@@ -2,6 +2,8 @@
 
 mod aisimulate;
 mod architecture;
+mod benches;
+mod calibrate;
 mod cases;
 mod cli;
 mod conformance;
@@ -11,11 +13,16 @@ mod fidelity;
 mod figures_agree;
 mod harness;
 mod lag;
+mod metrics;
 mod pages;
+mod plan;
 mod quality;
 mod replay;
 mod report;
 mod robust;
+mod sessions;
 mod sweep;
 mod theory;
+mod trace_quirks;
 mod traces;
+mod verify;

@@ -1,5 +1,6 @@
 //! The journal of a sweep: what it is, then a line per finished run. A shard's journal is its result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::grid::MAX_CELLS;
@@ -12,7 +13,7 @@ use super::run::Shard;
 pub const JOURNAL_SCHEMA: &str = "shedcast.sweep-journal/1";
 
 /// The first line of a journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`JOURNAL_SCHEMA`].
     pub journal: String,

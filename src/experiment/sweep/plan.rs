@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{MEASURES, Measure};
@@ -47,7 +48,7 @@ pub struct Request {
 }
 
 /// What a sweep is, as far as its results and their reader are concerned: pure data, written with every shard.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// [`SCHEMA`].
     pub schema: String,
@@ -160,7 +161,8 @@ impl Plan {
     }
 }
 
-fn names_of_measures() -> String {
+/// The names of all measures: records of another table cannot be read.
+pub(in crate::experiment) fn names_of_measures() -> String {
     MEASURES.iter().map(|measure| measure.name).collect::<Vec<_>>().join(",")
 }
 
@@ -187,7 +189,8 @@ fn read(section: &mut Section<'_>) -> Settings {
     settings
 }
 
-fn text_as<T>(item: &Item<'_>, parse: impl FnOnce(&str) -> Result<T, Refusal>) -> Option<T> {
+/// The text of `item`, read by `parse`; its refusal becomes a fault.
+pub(in crate::experiment) fn text_as<T>(item: &Item<'_>, parse: impl FnOnce(&str) -> Result<T, Refusal>) -> Option<T> {
     let text = item.text(200)?;
     parse(text).map_err(|(message, hint)| item.fault(format!("`{}`: {message}", item.path()), Some(hint))).ok()
 }
@@ -347,7 +350,7 @@ fn duplicate(grid: &Grid, a: usize, b: usize) -> Fault {
 }
 
 /// The contents of the trace, if one is replayed: shards of one sweep must replay the same.
-fn trace_of(scenario: &Scenario) -> Fingerprint {
+pub(in crate::experiment) fn trace_of(scenario: &Scenario) -> Fingerprint {
     let start = Fingerprint::new();
     scenario.workload.trace.as_ref().map_or(start, |trace| start.with(&digest_of(&trace.path)))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 
-use super::bench::{Bench, content_of};
+use super::bench::{Bench, content_of, now};
 
 /// A command that is killed while it works.
 struct Work {
@@ -52,7 +52,7 @@ fn start(bench: &Bench, words: &[&str], out: &str) -> Child {
 
 /// Runs to the end, which must be a good one; answers the files and how long it took.
 fn finish(bench: &Bench, words: &[&str], out: &str) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
-    let begun = Instant::now();
+    let begun = now();
     let status = start(bench, words, out).wait().expect("it ends");
     assert!(matches!(status.code(), Some(0 | 1)), "{words:?}: {status}");
     (content_of(&bench.path().join(out)), begun.elapsed())
@@ -68,7 +68,18 @@ fn results(bench: &Bench, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Kills `work` at `moments` instants, spread over its length as a low-discrepancy sequence has it; after each kill the
+/// Waits until the summary is written aside, and a part of the millisecond or two in which all files get their names.
+fn wait_for_last_moments(child: &mut Child, summary: &Path, share: f64) {
+    while !summary.exists() && child.try_wait().expect("it can be asked").is_none() {
+        std::thread::yield_now();
+    }
+    let begun = now();
+    while begun.elapsed() < Duration::from_micros(1_500).mul_f64(share) {
+        std::hint::spin_loop();
+    }
+}
+
+/// Kills `work` at `moments` instants, half of them spread over its length, half while its files get their names; after each kill the
 /// directory must hold the earlier results, no summary, or the new results, and another try must end as if nothing had been.
 fn kill(work: &Work, moments: u32) {
     let bench = bench();
@@ -82,7 +93,11 @@ fn kill(work: &Work, moments: u32) {
         // The golden ratio's multiples fill an interval evenly, however many there are.
         let share = (f64::from(moment + 1) * 0.618_033_988_749_895).fract();
         let mut child = start(&bench, work.words, &out);
-        std::thread::sleep(length.mul_f64(share * 1.05));
+        if moment % 2 == 0 {
+            std::thread::sleep(length.mul_f64(share * 1.05));
+        } else {
+            wait_for_last_moments(&mut child, &bench.path().join(&out).join(format!("{}.partial", work.summary)), share);
+        }
         // It may have come to its end already.
         let _ = child.kill();
         child.wait().expect("it ends");

@@ -6,6 +6,7 @@ use super::Figure;
 use super::data::Heading;
 use super::sheet::Sheet;
 
+mod agreement;
 mod run;
 mod study;
 mod trace;
@@ -46,6 +47,7 @@ pub(super) fn all_on(sheet: Sheet) -> Vec<(&'static str, Figure)> {
 /// Every sample figure by name.
 pub(super) fn all() -> Vec<(&'static str, Figure)> {
     let mut figures = run::figures();
+    figures.extend(agreement::figures());
     figures.extend(study::figures());
     figures.extend(trace::figures());
     figures
