@@ -284,11 +284,11 @@ impl Rank {
         if watch.tokens || !self.chunks.is_empty() || self.partial.is_some() {
             return 1;
         }
+        if watch.blocks && spec.total_blocks - self.free != self.reported {
+            return 1; // this very step takes blocks, or a preemption gave some back
+        }
         let steps = self.next_finish(sequences) - self.tick;
         if watch.blocks {
-            if spec.total_blocks - self.free != self.reported {
-                return 1; // this very step takes blocks, or a preemption gave some back
-            }
             let later = (1..steps).zip(self.decoding.taken_later());
             let change = later.into_iter().find(|&(_, taken)| taken > 0);
             // A step that finds no block left is planned by itself.
