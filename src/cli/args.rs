@@ -34,6 +34,8 @@ pub enum Command {
     Presets(PresetsArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
+    /// Hold results beside one another: what differs in the scenarios and in the figures, and how sure that is
+    Compare(super::compare_args::CompareArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
     /// Look at recorded traffic, convert it, imitate it

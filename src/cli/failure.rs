@@ -31,6 +31,9 @@ pub enum Failure {
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// Results that cannot be compared.
+    #[error("{0}")]
+    Compare(String),
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),

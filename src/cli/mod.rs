@@ -5,6 +5,8 @@
 
 mod args;
 mod check;
+mod compare;
+mod compare_args;
 mod estimate;
 mod exit;
 mod failure;
@@ -43,6 +45,7 @@ pub fn main() -> ExitStatus {
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Compare(args) => compare::compare(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),

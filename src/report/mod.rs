@@ -5,6 +5,7 @@
 //! meets a file that is only half there.
 
 pub mod charts;
+pub mod compare;
 mod directory;
 mod figure_loads;
 mod figures;

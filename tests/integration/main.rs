@@ -4,6 +4,7 @@ mod aisimulate;
 mod architecture;
 mod cases;
 mod cli;
+mod compare;
 mod conformance;
 mod examples;
 mod faults;

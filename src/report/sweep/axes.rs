@@ -63,7 +63,7 @@ pub(super) fn measure_quantity(measure: &Measure) -> data::Quantity {
 }
 
 /// A value of a measure for people.
-pub(super) fn show(measure: &Measure, value: f64) -> String {
+pub(in crate::report) fn show(measure: &Measure, value: f64) -> String {
     match measure.unit {
         MeasureUnit::Share => text::percent(value),
         MeasureUnit::Seconds => text::duration(value * 1e9),
