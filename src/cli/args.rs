@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How many requests a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "shedcast", version, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "shedcast", version = VERSION, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// When to colour messages; `auto` follows NO_COLOR and the terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
@@ -15,6 +15,9 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SHEDCAST_COMMIT"), ")");
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -32,17 +35,30 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
+    /// Fit a worker to a real engine: from a log of requests, a profile of Dynamo, or a table of times
+    Calibrate(super::calibrate_args::CalibrateArgs),
+    /// Hold shedcast against theory, NVIDIA's simulator, real runs, or production's own counters
+    Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
     /// Hold results beside one another: what differs in the scenarios and in the figures, and how sure that is
     Compare(super::compare_args::CompareArgs),
+    /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is
+    Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Draw charts and report of a results directory again, without simulating
+    Report(super::report::ReportArgs),
     /// Look at recorded traffic, convert it, imitate it
     #[command(subcommand)]
     Trace(super::trace_args::TraceCommand),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
+    /// Describe scenario files and files of results for machines: JSON Schema, and columns of tables
+    Schema(super::generate_args::SchemaArgs),
+    /// Generate manual pages and completions
+    #[command(subcommand)]
+    Generate(super::generate_args::GenerateCommand),
 }
 
 /// Any number of 64 bits.
@@ -67,8 +83,8 @@ pub enum ColorChoice {
 #[command(after_help = "\
 Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
 workers.csv, ranks.csv, threshold_updates.csv, requests.csv and metrics.om (when asked),
-overview.svg, charts/*.svg, and resolved.toml, which repeats the run exactly:
-shedcast run DIR/resolved.toml")]
+report.html, overview.svg, charts/*.svg, charts.json (what they are drawn from),
+and resolved.toml, which repeats the run exactly: shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
     /// Scenario file (TOML); `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -94,15 +110,12 @@ pub struct RunArgs {
     /// Date at which simulated time begins in metrics.om, such as 2026-01-01T00:00:00Z (the default); implies `--metrics`
     #[arg(long, value_name = "DATE")]
     pub metrics_epoch: Option<String>,
-    /// Formats of the charts
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
-    pub charts: Vec<ChartFormat>,
-    /// Draw no charts
-    #[arg(long)]
-    pub no_charts: bool,
+    /// What to draw
+    #[command(flatten)]
+    pub draw: super::drawing::DrawArgs,
     /// What to print on standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: SummaryFormat,
+    pub format: TextFormat,
     /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -186,13 +199,25 @@ pub enum ChartFormat {
     Png,
 }
 
-/// Format of the summary on standard output.
+/// Format of results on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SummaryFormat {
-    /// One screen for people
+pub enum TextFormat {
+    /// One screen for people, as wide as the terminal (or COLUMNS)
     #[default]
     Table,
-    /// The content of summary.json
+    /// The content of summary.json or sweep.json
+    Json,
+    /// Markdown with tables
+    Markdown,
+}
+
+/// Format of a list on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
     Json,
 }
 

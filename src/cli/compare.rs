@@ -13,7 +13,6 @@ use crate::cluster::Remote;
 use crate::experiment::compare::{Comparison, Side, WorseRule, replicate};
 use crate::experiment::measure_table::MEASURES;
 use crate::report::compare::{comparison_csv, comparison_json, comparison_page, comparison_screen, run_side, sweep_side};
-use crate::report::screen::COLUMNS;
 use crate::scenario::Document;
 
 /// Files of results that a comparison reads.
@@ -33,7 +32,7 @@ pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<ExitSta
     let comparison = Comparison::of(sides);
     let broken = broken(&rules, &comparison)?;
     let bytes = match args.format {
-        CompareFormat::Table => comparison_screen(&comparison, args.all, &broken).to_text(COLUMNS).into_bytes(),
+        CompareFormat::Table => comparison_screen(&comparison, args.all, &broken).to_text(terminal.columns).into_bytes(),
         CompareFormat::Markdown => comparison_screen(&comparison, args.all, &broken).to_markdown().into_bytes(),
         CompareFormat::Csv => comparison_csv(&comparison),
         CompareFormat::Json => comparison_json(&comparison, &broken),

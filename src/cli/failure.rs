@@ -24,7 +24,7 @@ pub enum Failure {
     #[error("{name}.png: cannot draw the figure: {message}\n  hint: use `--charts svg`")]
     Figure {
         /// Its name.
-        name: &'static str,
+        name: String,
         /// What went wrong.
         message: String,
     },
@@ -34,18 +34,39 @@ pub enum Failure {
     /// Results that cannot be compared.
     #[error("{0}")]
     Compare(String),
+    /// A plan whose directory or journal does not fit, or of which a run failed.
+    #[error("{0}")]
+    Plan(String),
+    /// Results that cannot be read.
+    #[error("{0}")]
+    Report(String),
     /// Recorded events that cannot be read or replayed.
     #[error("{0}")]
     Replay(String),
     /// A trace command that cannot do what is asked.
     #[error("{0}")]
     Trace(String),
+    /// A file that is generated cannot be written.
+    #[error("{0}")]
+    Write(String),
+    /// There is no schema of that name.
+    #[error("{0}")]
+    Schema(String),
     /// Several inputs are faulty: all of them are told.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Failure>),
     /// Further faults that are only counted.
     #[error("... and {0} more")]
     LeftOut(usize),
+    /// Measurements that cannot be calibrated from.
+    #[error(transparent)]
+    Calibration(#[from] crate::calibrate::CalibrationError),
+    /// A calibration whose options or outputs do not fit.
+    #[error("{0}")]
+    Calibrate(String),
+    /// A verification that cannot be made.
+    #[error("{0}")]
+    Verify(String),
     /// The user stopped the run.
     #[error("{0}")]
     Interrupted(String),

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::args::ChartFormat;
 use super::input::{InputFault, read_own};
 use super::sweep::{conclude, out_directory};
 use super::sweep_args::MergeArgs;
@@ -14,13 +13,13 @@ use crate::experiment::sweep::{Journal, Shard, merge as join};
 /// Reads the shards, checks that they belong together, and writes what an unsharded sweep writes.
 pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let journals = Failure::all(args.directories.iter().map(|directory| read(directory)))?;
+    let scenario = journals.first().map(|(_, journal)| journal.header.scenario.clone()).unwrap_or_default();
     let result = join(journals).map_err(|error| Failure::Sweep(error.to_string()))?;
     let out = out_directory(args.out.as_deref(), &result.description, Shard::WHOLE);
     let _lock = claim(&out)?;
     check_content(&out, &result.description.name, args.force)?;
-    let charts: &[ChartFormat] = if args.no_charts { &[] } else { &args.charts };
-    write_results(&out, &result, charts)?;
-    conclude(&result, &out, args.quiet, terminal)
+    write_results(&out, &result, &scenario, &args.draw)?;
+    conclude(&result, &out, (args.format, args.quiet, &args.draw), terminal)
 }
 
 /// The shard in a directory, with the directory's name.

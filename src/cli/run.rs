@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{ChartFormat, EngineChoice, RunArgs, SummaryFormat};
+use super::args::{ChartFormat, EngineChoice, RunArgs, TextFormat};
+use super::drawing::{PAGE, draw_run};
 use super::interrupt::stop_on_interrupt;
 use super::progress::Progress;
 use super::terminal::Terminal;
@@ -12,18 +13,17 @@ use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
 use crate::experiment::{self, EngineKind, RunEnd, RunOptions, RunResult};
 use crate::report::openmetrics::{Scrape, ScrapeError};
+use crate::report::screen::Block;
 use crate::report::streams::WORKERS_IN_TIMESERIES;
 use crate::report::{
-    Directory, LimitedFile, Streams, Summary, ranks_csv, run_figures, story_text, summary_text, threshold_updates_csv, to_json,
-    workers_csv,
+    Directory, Extent, LimitedFile, RunCharts, Streams, Summary, ranks_csv, story_text, summary_screen, threshold_updates_csv,
+    to_json, workers_csv,
 };
 use crate::scenario::{Document, Faults, Scenario, SetOption};
 use crate::units::{SimTime, Span};
 
 /// Name of the file of metrics.
 const METRICS: &str = "metrics.om";
-/// Pixels per unit of a figure in PNG.
-const PNG_SCALE: f64 = 2.0;
 
 /// `--set` options, all faults at once.
 pub(super) fn set_options(texts: &[String]) -> Result<Vec<SetOption>, Failure> {
@@ -81,17 +81,22 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Fai
     directory.commit()?;
     if !args.quiet {
         let printed = match args.format {
-            SummaryFormat::Json => to_json(&summary),
-            SummaryFormat::Table => summary_text(&summary, Some(&results_line(args, &scenario, &out))).into_bytes(),
+            TextFormat::Json => to_json(&summary),
+            TextFormat::Table => {
+                let mut screen = summary_screen(&summary, Extent::SCREEN);
+                screen.blocks.push(Block::Text(results_line(args, &scenario, &out)));
+                screen.to_text(terminal.columns).into_bytes()
+            }
+            TextFormat::Markdown => summary_screen(&summary, Extent::SCREEN).to_markdown().into_bytes(),
         };
         terminal.print(&printed)?;
     }
     if let Some(id) = args.explain {
         let story = story_text(id, result.story.as_deref().unwrap_or_default());
         match args.format {
-            SummaryFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
-            // Standard output is one JSON document.
-            SummaryFormat::Json => terminal.note(&story),
+            TextFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
+            // Standard output is one document.
+            TextFormat::Json | TextFormat::Markdown => terminal.note(&story),
         }
     }
     Ok(if summary.complete { ExitStatus::Success } else { ExitStatus::AnsweredNo })
@@ -142,36 +147,30 @@ fn write(
     directory: &mut Directory,
 ) -> Result<(), Failure> {
     directory.write("summary.json", &to_json(summary))?;
-    directory.write("resolved.toml", scenario.to_toml().as_bytes())?;
+    let resolved = scenario.to_toml();
+    directory.write("resolved.toml", resolved.as_bytes())?;
     directory.write("workers.csv", &workers_csv(result))?;
     directory.write("ranks.csv", &ranks_csv(scenario, result))?;
     directory.write("threshold_updates.csv", &threshold_updates_csv(&result.updates))?;
-    if args.no_charts {
-        return Ok(());
-    }
-    for figure in run_figures(scenario, result, summary) {
-        if args.charts.contains(&ChartFormat::Svg) {
-            directory.write(&format!("{}.svg", figure.name), figure.figure.to_svg().as_bytes())?;
-        }
-        if args.charts.contains(&ChartFormat::Png) {
-            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: figure.name, message: e.to_string() };
-            directory.write(&format!("{}.png", figure.name), &figure.figure.to_png(PNG_SCALE).map_err(failed)?)?;
-        }
+    let charts = RunCharts::of(scenario, result, summary);
+    directory.write("charts.json", &charts.to_json())?;
+    for (name, bytes) in draw_run(&args.draw, summary, &charts, &resolved)? {
+        directory.write(&name, &bytes)?;
     }
     Ok(())
 }
 
 fn results_line(args: &RunArgs, scenario: &Scenario, out: &Path) -> String {
-    let chart = match args.charts.first() {
-        _ if args.no_charts => String::new(),
-        Some(ChartFormat::Png) => ", overview.png".to_owned(),
-        _ => ", overview.svg".to_owned(),
+    let drawn = match args.draw.charts.first() {
+        _ if args.draw.no_charts => String::new(),
+        Some(ChartFormat::Png) => format!(", {PAGE}, overview.png"),
+        _ => format!(", {PAGE}, overview.svg"),
     };
     let requests = if scenario.output.requests { ", requests.csv" } else { "" };
     let metrics = if scenario.output.metrics { ", metrics.om" } else { "" };
     let resolved: PathBuf = out.join("resolved.toml");
     format!(
-        "results in {}: summary.json, timeseries.csv{requests}{metrics}{chart}; repeat with: shedcast run {}",
+        "results in {}: summary.json, timeseries.csv{requests}{metrics}{drawn}; repeat with: shedcast run {}",
         out.display(),
         resolved.display()
     )

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::args::ChartFormat;
+use super::args::TextFormat;
+use super::drawing::DrawArgs;
 use super::estimate::{Estimate, in_words};
 use super::interrupt::stop_on_interrupt;
 use super::run::set_options;
@@ -19,7 +20,8 @@ use crate::cluster::Remote;
 use crate::experiment::sweep::grid::MAX_CELLS;
 use crate::experiment::sweep::journal::Header;
 use crate::experiment::sweep::{Description, Journal, Plan, Record, Request, Settings, Shard, Status, SweepResult, run_sweep};
-use crate::report::sweep::{Emit, JobFile, emit, sweep_text};
+use crate::report::screen::Block;
+use crate::report::sweep::{Emit, JobFile, emit, sweep_json, sweep_screen};
 use crate::scenario::{Document, SetOption};
 
 /// Sweeps, writes the files and prints the table.
@@ -33,7 +35,8 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus,
     }
     let shard = shard(args.shard.as_deref(), &|name| std::env::var(name).ok())?;
     let out = out_directory(args.out.as_deref(), description, shard);
-    let header = Header::new(description, shard);
+    let scenario = plan.scenario(description.baseline)?.to_toml();
+    let header = Header::new(description, shard).with_scenario(scenario.clone());
     let (mut journal, mut known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
     let remote = Arc::new(Remote::default());
     stop_on_interrupt(&remote);
@@ -42,31 +45,48 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus,
         announce(&plan, &settings, &mut known, &mut journal, &remote)?;
     }
     let records = run(&plan, known, &settings, &mut journal, &remote, terminal.interactive && !args.quiet)?;
-    let charts: &[ChartFormat] = if args.no_charts { &[] } else { &args.charts };
     if shard.count > 1 {
         return finish_shard(&out, &header, records, journal, description);
     }
     let result = SweepResult::of(description.clone(), records);
-    write_results(&out, &result, charts)?;
+    write_results(&out, &result, &scenario, &args.draw)?;
     if !result.is_complete() {
         return Err(Failure::Interrupted(interrupted(&result, &out)));
     }
     journal.remove()?;
-    conclude(&result, &out, args.quiet, terminal)
+    conclude(&result, &out, (args.format, args.quiet, &args.draw), terminal)
 }
 
-/// The table, and the exit status: a target that no cell meets and a cell that failed are a "no".
-pub(super) fn conclude(result: &SweepResult, out: &Path, quiet: bool, terminal: &Terminal) -> Result<ExitStatus, Failure> {
+/// The table, and the exit status.
+pub(super) fn conclude(
+    result: &SweepResult,
+    out: &Path,
+    (format, quiet, draw): (TextFormat, bool, &DrawArgs),
+    terminal: &Terminal,
+) -> Result<ExitStatus, Failure> {
     if !quiet {
-        let text = format!(
-            "{}results in {}: cells.csv, replications.csv, differences.csv, sweep.json, charts/\n",
-            sweep_text(result),
-            out.display()
-        );
-        terminal.print(text.as_bytes())?;
+        let mut screen = sweep_screen(result);
+        let bytes = match format {
+            TextFormat::Json => sweep_json(result),
+            TextFormat::Markdown => screen.to_markdown().into_bytes(),
+            TextFormat::Table => {
+                let drawn = if draw.no_charts { "" } else { ", report.html, charts/" };
+                screen.blocks.push(Block::Text(format!(
+                    "results in {}: cells.csv, replications.csv, differences.csv, sweep.json{drawn}",
+                    out.display()
+                )));
+                screen.to_text(terminal.columns).into_bytes()
+            }
+        };
+        terminal.print(&bytes)?;
     }
+    Ok(status(result))
+}
+
+/// A target that no cell meets and a cell that failed are a "no".
+pub(super) fn status(result: &SweepResult) -> ExitStatus {
     let failed = result.cells.iter().any(|cell| cell.status != Status::Ok);
-    Ok(if failed || result.ranking().is_empty() { ExitStatus::AnsweredNo } else { ExitStatus::Success })
+    if failed || result.ranking().is_empty() { ExitStatus::AnsweredNo } else { ExitStatus::Success }
 }
 
 fn plan(args: &SweepArgs) -> Result<Plan, Failure> {

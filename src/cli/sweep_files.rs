@@ -5,21 +5,23 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use super::args::ChartFormat;
+use super::drawing::{DrawArgs, PAGE, draw_sweep};
 use super::input::{InputFault, read_own};
 use crate::experiment::sweep::journal::Header;
-use crate::experiment::sweep::{Journal, Record, SweepResult};
+use crate::experiment::sweep::{Journal, Record, Shard, SweepResult};
 use crate::report::DirectoryLock;
-use crate::report::sweep::{cells_csv, differences_csv, replications_csv, sweep_figures, sweep_json};
+use crate::report::sweep::{cells_csv, differences_csv, replications_csv, sweep_json};
 
 /// Journal of a sweep that is not finished.
 const JOURNAL: &str = "sweep-journal.jsonl";
 /// Result of a shard.
 pub(super) const SHARD: &str = "sweep-shard.jsonl";
 /// Written last: its presence says that the other results are complete.
-const SUMMARY: &str = "sweep.json";
-/// Pixels per unit of a figure in PNG.
-const PNG_SCALE: f64 = 2.0;
+pub(super) const SWEEP_SUMMARY: &str = "sweep.json";
+/// Every run of a finished sweep, from which its report is drawn again.
+pub(super) const RECORDS: &str = "sweep-records.jsonl";
+/// The scenario of the baseline cell.
+const BASELINE: &str = "baseline.toml";
 
 pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Failure {
     let hint = match error.kind() {
@@ -126,7 +128,7 @@ fn read_journal(path: &Path, resume: bool) -> Result<String, Failure> {
 fn sweep_there(out: &Path) -> Option<String> {
     let of_journal = |name: &str| Some(Journal::parse(&read_own(&out.join(name)).ok()?).ok()?.header.sweep.name);
     let of_summary = || {
-        let summary: serde_json::Value = serde_json::from_str(&read_own(&out.join(SUMMARY)).ok()?).ok()?;
+        let summary: serde_json::Value = serde_json::from_str(&read_own(&out.join(SWEEP_SUMMARY)).ok()?).ok()?;
         Some(summary.get("name")?.as_str()?.to_owned())
     };
     of_summary().or_else(|| of_journal(JOURNAL)).or_else(|| of_journal(SHARD))
@@ -191,30 +193,22 @@ fn partial(out: &Path, name: &str) -> PathBuf {
     out.join(format!("{name}.partial"))
 }
 
-/// The results of a whole sweep, the summary last; charts of an earlier one in the same directory are removed.
-pub(super) fn write_results(out: &Path, result: &SweepResult, charts: &[ChartFormat]) -> Result<(), Failure> {
+/// The results of a whole sweep, the summary last; charts of an earlier one in the same directory are removed. `scenario` is
+/// that of the baseline cell.
+pub(super) fn write_results(out: &Path, result: &SweepResult, scenario: &str, draw: &DrawArgs) -> Result<(), Failure> {
+    let header = Header::new(&result.description, Shard::WHOLE).with_scenario(scenario.to_owned());
     let mut files = vec![
         ("cells.csv".to_owned(), cells_csv(result)),
         ("replications.csv".to_owned(), replications_csv(result)),
         ("differences.csv".to_owned(), differences_csv(result)),
+        (BASELINE.to_owned(), scenario.as_bytes().to_vec()),
+        (RECORDS.to_owned(), Journal::to_text(&header, &result.records).into_bytes()),
     ];
-    if !charts.is_empty() {
-        for figure in sweep_figures(result) {
-            if charts.contains(&ChartFormat::Svg) {
-                files.push((format!("{}.svg", figure.name), figure.figure.to_svg().into_bytes()));
-            }
-            if charts.contains(&ChartFormat::Png) {
-                let bad = |e: crate::report::charts::PngError| {
-                    Failure::Sweep(format!("{}.png: cannot draw the figure: {e}\n  hint: use `--charts svg`", figure.name))
-                };
-                files.push((format!("{}.png", figure.name), figure.figure.to_png(PNG_SCALE).map_err(bad)?));
-            }
-        }
-    }
-    files.push((SUMMARY.to_owned(), sweep_json(result)));
+    files.extend(draw_sweep(draw, result, scenario)?);
+    files.push((SWEEP_SUMMARY.to_owned(), sweep_json(result)));
     stage(out, &files)?;
     // Without its summary nothing is taken for a result, whenever the process may be killed.
-    remove_if_there(&out.join(SUMMARY))?;
+    remove_if_there(&out.join(SWEEP_SUMMARY))?;
     remove_old_charts(out);
     commit(out, &files)
 }
@@ -226,8 +220,9 @@ fn remove_if_there(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Charts that a sweep of another shape left: they would be taken for those of this one.
+/// Charts that a sweep of another shape left, and its page: they would be taken for those of this one.
 fn remove_old_charts(out: &Path) {
+    let _ = fs::remove_file(out.join(PAGE));
     let of_a_sweep = ["line-", "heat-map-", "multiples-", "load-curve.", "pareto."];
     // Those of this sweep wait under names of their own.
     let is_chart = |name: &str| !name.ends_with(".partial") && of_a_sweep.iter().any(|start| name.starts_with(start));

@@ -8,7 +8,7 @@ use super::terminal::Terminal;
 use super::trace_args::{ConvertArgs, FitArgs, InspectArgs, ReadArgs, ReplayOptionArgs, TraceCommand};
 use super::{ExitStatus, Failure, run::set_options};
 use crate::engine::Streams;
-use crate::experiment::imitation::compare_refusals;
+use crate::experiment::imitation::{RefusalComparison, compare_refusals};
 use crate::report::charts::Figure;
 use crate::report::trace::{
     fit_json, fit_text, fit_toml, inspection_json, inspection_text, servegen_json, servegen_text, trace_figure,
@@ -16,10 +16,11 @@ use crate::report::trace::{
 use crate::scenario::{Scenario, SetOption, trace_config};
 use crate::stats::text::count;
 use crate::units::{SimTime, Span};
-use crate::workload::config::{TraceConfig, WorkloadConfig};
+use crate::workload::config::{SessionReplay, TraceConfig, WorkloadConfig};
 use crate::workload::convert::{ConvertError, convert};
-use crate::workload::fit::{FitOptions, fit};
+use crate::workload::fit::{Fit, FitOptions, fit};
 use crate::workload::inspect::{inspect, inspect_servegen};
+use crate::workload::pairs::write_pairs;
 use crate::workload::trace::{STDIN, ServeGenClient, TraceFormat};
 use crate::workload::{Bounds, RequestSource};
 
@@ -114,7 +115,8 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
     let bytes = match path.extension().and_then(|ending| ending.to_str()) {
         Some("svg") => figure.to_svg().into_bytes(),
         Some("png") => {
-            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: "trace", message: e.to_string() };
+            let failed =
+                |e: crate::report::charts::PngError| Failure::Figure { name: "trace".to_owned(), message: e.to_string() };
             figure.to_png(PNG_SCALE).map_err(failed)?
         }
         _ => {
@@ -126,7 +128,7 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
 }
 
 /// Writes a file that appears whole or not at all: until it is complete it has a name of its own.
-fn write_whole<E>(
+pub(super) fn write_whole<E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -169,6 +171,13 @@ fn open_source(args: &ConvertArgs) -> Result<RequestSource, Failure> {
             let what = "a closed loop has no arrivals of its own: its clients decide when to ask";
             return Err(Failure::Trace(format!(
                 "{}: {what}\n  hint: `shedcast run --requests-csv` writes when they did",
+                args.input.display()
+            )));
+        }
+        if scenario.workload.trace.as_ref().is_some_and(|trace| trace.options.sessions == SessionReplay::Follow) {
+            let what = "turns of followed sessions have no arrivals of their own: they wait for answers";
+            return Err(Failure::Trace(format!(
+                "{}: {what}\n  hint: convert with `sessions = \"flatten\"`; `shedcast run --requests-csv` writes when they were sent",
                 args.input.display()
             )));
         }
@@ -247,23 +256,47 @@ fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure>
         let what = "its clients are a closed loop: a trace has arrivals of its own";
         return Err(Failure::Trace(format!("{}: {what}\n  hint: remove `clients.closed_loop`", path.display())));
     }
-    let options = FitOptions { pieces: args.pieces as usize, values: args.values as usize };
+    let options = FitOptions { pieces: args.pieces as usize, pairs: args.pairs.map(|n| n as usize) };
     let fit = fit(&trace, options)?;
     let refusals = scenario.map(|scenario| compare_refusals(&scenario, &trace, &fit)).transpose()?;
     if let Some(out) = &args.out {
-        let toml = fit_toml(&name, &fit, refusals.as_ref());
-        write_whole(
-            out,
-            |error| cannot_write(out, &error),
-            |file| file.write_all(toml.as_bytes()).map_err(|e| cannot_write(out, &e)),
-        )?;
+        write_fit(out, &name, &fit, refusals.as_ref())?;
     }
     let printed = match (args.json, &args.out) {
         (true, _) => fit_json(&name, &fit, refusals.as_ref()),
         (false, Some(_)) => fit_text(&name, &fit, refusals.as_ref()).into_bytes(),
-        (false, None) => fit_toml(&name, &fit, refusals.as_ref()).into_bytes(),
+        (false, None) => fit_toml(&name, &fit, refusals.as_ref(), None).into_bytes(),
     };
     terminal.print(&printed)?;
     fit.report.warnings.iter().for_each(|warning| terminal.warn(&warning.to_string()));
     Ok(ExitStatus::Success)
+}
+
+/// Pairs of lengths that a table still holds itself; more go to a file beside it.
+const INLINE_PAIRS: usize = 1_000;
+
+/// Writes the table, and beside it the pairs of lengths where there are many: first the pairs, so that no table names a file
+/// that is not there.
+fn write_fit(out: &Path, name: &str, fit: &Fit, refusals: Option<&RefusalComparison>) -> Result<(), Failure> {
+    let beside = fit.pairs().filter(|_| fit.distinct_pairs() > INLINE_PAIRS).map(|pairs| (pairs, pairs_beside(out)));
+    if let Some((pairs, path)) = &beside {
+        write_whole(
+            path,
+            |error| cannot_write(path, &error),
+            |file| write_pairs(pairs, file).map_err(|error| cannot_write(path, &error)),
+        )?;
+    }
+    let file = beside.as_ref().and_then(|(_, path)| path.file_name()).map(|name| name.to_string_lossy());
+    let toml = fit_toml(name, fit, refusals, file.as_deref());
+    write_whole(
+        out,
+        |error| cannot_write(out, &error),
+        |file| file.write_all(toml.as_bytes()).map_err(|error| cannot_write(out, &error)),
+    )
+}
+
+/// The file of pairs that belongs to a table: `fit-lengths.csv` beside `fit.toml`.
+fn pairs_beside(out: &Path) -> PathBuf {
+    let stem = out.file_stem().map_or_else(|| "fit".into(), |stem| stem.to_string_lossy().into_owned());
+    out.with_file_name(format!("{stem}-lengths.csv"))
 }

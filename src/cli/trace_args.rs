@@ -137,8 +137,9 @@ pub struct ConvertArgs {
 /// `shedcast trace fit`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-The table can stand in a scenario as it is. What is allowed: the rate may be off by 1 %, everything else by 5 %,
-refusals on a fleet by 10 %, relative to the trace. What is missed is told with its likely cause.")]
+The table can stand in a scenario as it is. With --out, more than 1,000 pairs of lengths go to a CSV file beside it, which the
+table names (NAME-lengths.csv for NAME.toml). What is allowed: the rate may be off by 1 %, everything else by 5 %, refusals on
+a fleet by 10 %, relative to the trace. What is missed is told with its likely cause.")]
 pub struct FitArgs {
     /// Trace file, plain or gzipped; `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -153,11 +154,11 @@ pub struct FitArgs {
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "scenario")]
     pub sets: Vec<String>,
     /// Most pieces of the rate over time; 1 fits a constant rate
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub pieces: u32,
-    /// Most distinct values of a length distribution, about
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub values: u32,
+    /// Most pairs of lengths per piece, about, each standing for others like it [default: every pair of the trace]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub pairs: Option<u32>,
     /// How it is read.
     #[command(flatten)]
     pub read: ReadArgs,

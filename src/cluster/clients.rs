@@ -10,6 +10,8 @@ use crate::units::Span;
 pub struct Clients {
     retry: Option<RetryPolicy>,
     streams: Streams,
+    /// What refusals ask clients to wait, where they obey.
+    retry_after: Option<Span>,
     /// Retry throttle, in thousandths of a token.
     budget: u64,
 }
@@ -20,25 +22,28 @@ const MILLI: f64 = 1000.0;
 /// Why an attempt brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The server answered with this status.
-    Status(u16),
+    /// The frontend refused with this status.
+    Refused(u16),
+    /// The answer broke off with this status.
+    Broken(u16),
     /// The client's own patience ran out.
     Timeout,
 }
 
 impl Clients {
-    /// Clients that behave as `config` says.
-    pub fn new(config: &ClientConfig, streams: Streams) -> Self {
+    /// Clients that behave as `config` says, of frontends whose refusals carry `retry_after`.
+    pub fn new(config: &ClientConfig, retry_after: Option<Span>, streams: Streams) -> Self {
         let retry = config.retry.clone();
+        let retry_after = retry_after.filter(|_| retry.as_ref().is_some_and(|retry| retry.obey_retry_after));
         let budget = retry.as_ref().and_then(|r| r.budget).map_or(0, |b| (b.max_tokens * MILLI) as u64);
-        Self { retry, streams, budget }
+        Self { retry, streams, retry_after, budget }
     }
 
     /// An attempt failed: when to try again, if at all.
     pub fn after(&mut self, request: &Request, failure: Failure) -> Option<Span> {
         let policy = self.retry.as_ref()?;
         let wanted = match failure {
-            Failure::Status(status) => policy.statuses.contains(&status),
+            Failure::Refused(status) | Failure::Broken(status) => policy.statuses.contains(&status),
             Failure::Timeout => policy.on_timeout,
         };
         if !wanted {
@@ -53,6 +58,7 @@ impl Clients {
         }
         let delay = match (failure, policy.timeout_delay) {
             (Failure::Timeout, Some(delay)) => delay,
+            (Failure::Refused(_), _) => self.back_off(policy, request).max(self.retry_after.unwrap_or(Span::ZERO)),
             _ => self.back_off(policy, request),
         };
         (request.attempts < policy.attempts).then_some(delay)
@@ -72,15 +78,14 @@ impl Clients {
             Backoff::Exponential => (request.attempts - 1).min(63),
         };
         let full = policy.initial.saturating_mul(1 << doublings).min(policy.max.unwrap_or(Span::MAX));
-        let span = match policy.jitter {
+        match policy.jitter {
             Jitter::None => full,
             Jitter::Full => self.uniform(request, full),
             Jitter::Equal => {
                 let half = Span::from_nanos(full.as_nanos() / 2);
                 half + self.uniform(request, Span::from_nanos(full.as_nanos() - half.as_nanos()))
             }
-        };
-        policy.retry_after.map_or(span, |after| after.max(span))
+        }
     }
 
     /// Uniform in [0, `most`], by a stream of the request's own, so that no policy shifts another's draws.
@@ -95,6 +100,7 @@ impl Clients {
 mod tests {
     use super::*;
     use crate::cluster::config::RetryBudget;
+    use crate::cluster::request::Sender;
     use crate::units::SimTime;
 
     fn policy() -> RetryPolicy {
@@ -108,17 +114,18 @@ mod tests {
             on_timeout: false,
             timeout_delay: None,
             budget: None,
-            retry_after: None,
+            obey_retry_after: true,
         }
     }
 
     fn clients(retry: RetryPolicy) -> Clients {
-        Clients::new(&ClientConfig { retry: Some(retry), ..ClientConfig::default() }, Streams::new(1))
+        Clients::new(&ClientConfig { retry: Some(retry), ..ClientConfig::default() }, None, Streams::new(1))
     }
 
     fn request(attempts: u32) -> Request {
         Request {
             id: 7,
+            sender: Sender::World,
             arrival: SimTime::ZERO,
             input_tokens: 1,
             output_tokens: 1,
@@ -134,19 +141,34 @@ mod tests {
     fn a_back_off_doubles_to_its_bound_and_attempts_run_out() {
         let mut clients = clients(policy());
         let waits: Vec<Option<u64>> =
-            (1..=4).map(|n| clients.after(&request(n), Failure::Status(529)).map(|s| s.as_nanos() / 1_000_000)).collect();
+            (1..=4).map(|n| clients.after(&request(n), Failure::Refused(529)).map(|s| s.as_nanos() / 1_000_000)).collect();
         assert_eq!(waits, [Some(100), Some(200), Some(300), None]);
-        assert_eq!(clients.after(&request(1), Failure::Status(503)), None, "a status that is not listed");
+        assert_eq!(clients.after(&request(1), Failure::Refused(503)), None, "a status that is not listed");
         assert_eq!(clients.after(&request(1), Failure::Timeout), None, "time-outs are not retried");
+    }
+
+    #[test]
+    fn a_retry_after_holds_back_who_was_refused_and_obeys() {
+        let wait = |obey_retry_after, failure| {
+            let retry = RetryPolicy { obey_retry_after, statuses: vec![529, 500], on_timeout: true, ..policy() };
+            let config = ClientConfig { retry: Some(retry), ..ClientConfig::default() };
+            let mut clients = Clients::new(&config, Some(Span::from_millis(250)), Streams::new(1));
+            [1, 3].map(|n| clients.after(&request(n), failure).map(|s| s.as_nanos() / 1_000_000))
+        };
+        assert_eq!(wait(true, Failure::Refused(529)), [Some(250), Some(300)], "the longer of the two");
+        assert_eq!(wait(false, Failure::Refused(529)), [Some(100), Some(300)]);
+        // Neither a broken answer nor silence carries a header.
+        assert_eq!(wait(true, Failure::Broken(500)), [Some(100), Some(300)]);
+        assert_eq!(wait(true, Failure::Timeout), [Some(100), Some(300)]);
     }
 
     #[test]
     fn jitter_stays_in_its_range_and_repeats_for_the_same_request() {
         for (jitter, low) in [(Jitter::Full, 0), (Jitter::Equal, 50_000_000)] {
             let mut clients = clients(RetryPolicy { jitter, ..policy() });
-            let wait = clients.after(&request(1), Failure::Status(529)).expect("retried");
+            let wait = clients.after(&request(1), Failure::Refused(529)).expect("retried");
             assert!((low..=100_000_000).contains(&wait.as_nanos()), "{jitter:?}: {wait}");
-            assert_eq!(clients.after(&request(1), Failure::Status(529)), Some(wait));
+            assert_eq!(clients.after(&request(1), Failure::Refused(529)), Some(wait));
         }
     }
 
@@ -159,7 +181,7 @@ mod tests {
             let mut total = 0;
             for _ in 0..100 {
                 let mut n = 1;
-                while clients.after(&request(n), Failure::Status(529)).is_some() {
+                while clients.after(&request(n), Failure::Refused(529)).is_some() {
                     n += 1;
                 }
                 total += n;

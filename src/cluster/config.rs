@@ -2,7 +2,7 @@
 
 use crate::control::{BusyThresholds, ThresholdUpdate};
 use crate::units::{Attos, SimTime, Span};
-use crate::workload::config::SpanDistribution;
+use crate::workload::config::{LengthDistribution, SpanDistribution};
 
 /// The fleet: worker types and how many of each. Worker ids run from 1 in the order of the types.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,6 +236,9 @@ pub struct FrontendConfig {
     pub migration_limit: u32,
     /// `DYN_HTTP_OVERLOAD_STATUS_CODE`.
     pub overload_status_code: u16,
+    /// A `Retry-After` header on refusals (overload and 503). The release sends none: this is for a gateway before it, or a
+    /// question of what if.
+    pub retry_after: Option<Span>,
     /// Exclusion of a worker that answered "at capacity"; zero switches leases off.
     pub overload_lease: Span,
     /// `DYN_RUNTIME_INHIBITED_DURATION_SECS`: reconciliation period after a reported-down worker; zero never inhibits.
@@ -329,8 +332,46 @@ impl Default for ClientConfig {
 pub struct ClosedLoop {
     /// Users; each has at most one request in the system.
     pub users: u32,
-    /// From an answer to the user's next request.
+    /// From an answer to the user's next request; with sessions, from the end of one to the start of the next.
     pub think_time: SpanDistribution,
+    /// Sessions of several turns; `None` makes every request one of its own.
+    pub sessions: Option<SessionConfig>,
+}
+
+/// Sessions of a closed-loop user: turns, each of which waits for the answer before. A turn that gets no answer ends its
+/// session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionConfig {
+    /// Turns of a session; a draw of 0 counts as 1.
+    pub turns: LengthDistribution,
+    /// From an answer to the next turn.
+    pub turn_think_time: SpanDistribution,
+    /// What a prompt holds of the turns before.
+    pub context: SessionContext,
+    /// Most tokens of a turn, prompt and answer together.
+    pub max_context_tokens: Option<u32>,
+    /// What happens to a session whose next turn would be longer than that.
+    pub at_max_context: AtMaxContext,
+}
+
+/// What the prompt of a turn holds of the turns before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionContext {
+    /// Nothing: each turn is a prompt of its own.
+    #[default]
+    None,
+    /// All of them: the prompt before, its answer, and the new input.
+    Grow,
+}
+
+/// What happens to a session whose next turn would exceed the longest context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtMaxContext {
+    /// It ends, and the user starts another.
+    #[default]
+    End,
+    /// It goes on with the oldest tokens left out.
+    Cut,
 }
 
 /// What clients do after an answer they may retry.
@@ -354,8 +395,8 @@ pub struct RetryPolicy {
     pub timeout_delay: Option<Span>,
     /// Token throttle: retry only while it has tokens.
     pub budget: Option<RetryBudget>,
-    /// Seconds of a `Retry-After` header the frontend sends and the client obeys, if any.
-    pub retry_after: Option<Span>,
+    /// Never retry before a `Retry-After` of the frontend has passed, as the usual client libraries do.
+    pub obey_retry_after: bool,
 }
 
 /// gRPC-style retry throttle of one client population.

@@ -1,5 +1,7 @@
 //! What can be scheduled, and the order of kinds within one instant.
 
+use super::request::Sender;
+
 /// Order of the kinds of events that fall in one instant (lower first).
 ///
 /// Completions come before arrivals, so a slot freed at t serves an arrival at t; arrivals come before step starts, so an
@@ -19,12 +21,28 @@ pub mod kind {
     pub const GIVE_UP: u8 = 5;
     /// Arrivals from the workload.
     pub const ARRIVAL: u8 = 6;
-    /// Retries, migrations and the next requests of closed-loop users, behind the arrivals of their instant.
+    /// Retries, migrations and the next requests of closed-loop users and sessions, behind the arrivals of their instant.
     pub const RETRY: u8 = 7;
     /// Starts of new steps, by worker and rank.
     pub const START: u8 = 8;
     /// Samples of the time series.
     pub const SAMPLE: u8 = 9;
+}
+
+/// Lanes of the event queue: what is scheduled in each is due no earlier than what was before it, or seldom.
+pub mod lane {
+    /// Ends of debounces, which all last as long.
+    pub const DEBOUNCE: usize = 0;
+    /// Deliveries of load reports.
+    pub const DELIVERY: usize = 1;
+    /// Clients that wait for a first token.
+    pub const FIRST_TOKEN: usize = 2;
+    /// Clients that wait for the whole answer.
+    pub const ANSWER: usize = 3;
+    /// Ends of the marks that routers set.
+    pub const MARK: usize = 4;
+    /// How many there are.
+    pub const COUNT: usize = 5;
 }
 
 /// Something scheduled. Indices are into the simulation's own tables; a stamp that is no longer the current one makes the
@@ -75,13 +93,6 @@ pub enum Event {
     },
     /// A change of the fleet reaches the frontends.
     Discover,
-    /// A group of ranks ends a step.
-    StepEnd {
-        /// The group.
-        group: u32,
-        /// The group's stamp when it was scheduled.
-        stamp: u32,
-    },
     /// An opaque worker is done with a request.
     ServiceEnd {
         /// The attempt.
@@ -113,8 +124,11 @@ pub enum Event {
         /// The logical request.
         request: u32,
     },
-    /// A closed-loop user sends the next request.
-    NextOfUser,
+    /// A closed-loop user, or a recorded session, sends the next request.
+    Next {
+        /// Who.
+        sender: Sender,
+    },
     /// The frontend tries another worker.
     Redispatch {
         /// The attempt.

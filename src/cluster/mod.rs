@@ -7,10 +7,12 @@ pub mod event;
 pub mod frontend;
 pub mod observer;
 pub mod request;
+pub mod sessions;
 pub mod sim;
 pub mod slab;
 pub mod story;
 pub mod telemetry;
+pub mod users;
 pub mod worker;
 
 pub use observer::{Observer, Unobserved};

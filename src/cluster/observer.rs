@@ -173,6 +173,9 @@ pub struct FleetSample {
 /// Watches a simulation.
 #[expect(unused_variables, reason = "the defaults ignore what they are told")]
 pub trait Observer {
+    /// Client classes have names, by their index; a trace may name further ones as it is read.
+    fn classes_named(&mut self, names: &[String]) {}
+
     /// A logical request arrives. The answer is kept with it as its `tag`.
     fn offered(&mut self, now: SimTime, request: &Request) -> u16 {
         0

@@ -3,11 +3,24 @@
 use crate::control::{MigrationBudget, WorkerId};
 use crate::units::{SimTime, Span};
 
+/// Who sends on when a request is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// Nobody: what comes next comes anyway.
+    World,
+    /// A user of a closed loop, by number.
+    User(u32),
+    /// A recorded session whose turns wait for one another, by number.
+    Session(u32),
+}
+
 /// A request as its client sees it: one or several attempts until an answer is accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Counts the arrivals of the run from 0.
     pub id: u64,
+    /// Who waits for its end.
+    pub sender: Sender,
     /// When the client first sent it.
     pub arrival: SimTime,
     /// Prompt tokens.

@@ -3,7 +3,7 @@
 use crate::cluster::config::EventAction;
 use crate::scenario::Scenario;
 use crate::units::{SimTime, Span};
-use crate::workload::config::ArrivalProcess;
+use crate::workload::config::RateSchedule;
 
 /// Phases at most: a scenario with more changes than this is measured as a whole.
 const MOST_PHASES: usize = 64;
@@ -40,35 +40,47 @@ pub fn boundaries(scenario: &Scenario, warmup: Span) -> Vec<(SimTime, String)> {
 /// Changes of rate and the events that do not repeat and change more than a load.
 fn scheduled_changes(scenario: &Scenario) -> Vec<(SimTime, String)> {
     let mut changes = Vec::new();
-    for stream in &scenario.workload.streams {
-        let rate = match &stream.arrivals {
-            Some(
-                ArrivalProcess::Poisson { rate }
-                | ArrivalProcess::Constant { rate }
-                | ArrivalProcess::Gamma { rate, .. }
-                | ArrivalProcess::Weibull { rate, .. },
-            ) => rate,
-            Some(ArrivalProcess::OnOff { .. }) | None => continue,
-        };
-        changes.extend(rate.0.iter().map(|piece| (piece.at, format!("{}/s", piece.rate))));
+    for (_, process) in scenario.workload.processes() {
+        let to = process.schedule().into_iter().flat_map(rate_changes);
+        changes.extend(to.map(|(at, to)| (at, format!("{to}/s"))));
     }
     for event in scenario.events.iter().filter(|event| event.every.is_none()) {
         let name = match &event.action {
             EventAction::PostBusyThreshold(_) => "threshold post".to_owned(),
-            EventAction::WorkerLeave { worker } => format!("worker {worker} leaves"),
-            EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
-            EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
-            EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
-            EventAction::WorkerCrash(crash) => format!("worker {} crashes", crash.worker),
-            EventAction::WorkerDrain { worker } => format!("worker {worker} drains"),
-            EventAction::WorkerSlow(slow) => format!("worker {} takes {} times as long", slow.worker, slow.factor),
-            EventAction::NetworkDelay(network) => format!("network delay {}", network.delay),
-            EventAction::Scale(scale) => format!("scale to {}", scale.workers),
-            EventAction::TelemetryOutage(_) => "telemetry outage".to_owned(),
-            EventAction::TelemetryFreeze(_) => "telemetry freeze".to_owned(),
-            EventAction::Load(_) | EventAction::SchedulerLoad(_) => continue,
+            action => match name_of_change(action) {
+                Some(name) => name,
+                None => continue,
+            },
         };
         changes.push((event.at, name));
     }
     changes
+}
+
+/// Where a rate changes, and to how many requests per second: `40`, or `to 70` along a ramp.
+pub fn rate_changes(rate: &RateSchedule) -> impl Iterator<Item = (SimTime, String)> {
+    let next = rate.0.iter().skip(1).map(Some).chain([None]);
+    rate.0.iter().zip(next).map(|(piece, next)| match next.filter(|_| piece.ramp) {
+        Some(next) => (piece.at, format!("to {}", next.rate)),
+        None => (piece.at, piece.rate.to_string()),
+    })
+}
+
+/// What a scheduled change of the cluster is called in tables and figures; `None` for posts, which are told by what they
+/// post, and for scripted loads, which are no change.
+pub fn name_of_change(action: &EventAction) -> Option<String> {
+    Some(match action {
+        EventAction::WorkerLeave { worker } => format!("worker {worker} leaves"),
+        EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
+        EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
+        EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
+        EventAction::WorkerCrash(crash) => format!("worker {} crashes", crash.worker),
+        EventAction::WorkerDrain { worker } => format!("worker {worker} drains"),
+        EventAction::WorkerSlow(slow) => format!("worker {} takes {} times as long", slow.worker, slow.factor),
+        EventAction::NetworkDelay(network) => format!("network delay {}", network.delay),
+        EventAction::Scale(scale) => format!("scale to {}", scale.workers),
+        EventAction::TelemetryOutage(_) => "telemetry outage".to_owned(),
+        EventAction::TelemetryFreeze(_) => "telemetry freeze".to_owned(),
+        EventAction::PostBusyThreshold(_) | EventAction::Load(_) | EventAction::SchedulerLoad(_) => return None,
+    })
 }

@@ -84,7 +84,7 @@ pub struct Recorder<'a, S> {
     /// Whether the first phase is a warm-up, cut from the statistics.
     warm: bool,
     phases: Vec<Phase>,
-    /// Whether classes are told apart.
+    /// Whether there may be classes to tell apart.
     by_class: bool,
     classes: Vec<Measures>,
     fleet: Fleet,
@@ -185,7 +185,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
             boundaries,
             warm: !warmup.is_zero(),
             phases: vec![Phase { name: first, start, measures: Measures::default() }],
-            by_class: has_classes(scenario),
+            by_class: has_classes(scenario) || scenario.workload.trace.is_some(),
             classes: Vec::new(),
             fleet: Fleet::new(),
             ranks: ranks.collect(),
@@ -360,7 +360,12 @@ impl<'a, S: Sink> Recorder<'a, S> {
         let total = merged(&phases);
         let measured_from = phases[0].start;
         let span = now.since(measured_from);
-        let classes = self.classes.into_iter().enumerate().map(|(i, measures)| ClassResult {
+        // A trace may name classes that the scenario does not know of: then there are as many as requests were seen of.
+        let known = has_classes(self.scenario);
+        let seen = |measures: &Measures| known || measures.requests.offered > 0;
+        let several = known || self.classes.iter().filter(|measures| seen(measures)).count() > 1;
+        let classes = self.classes.into_iter().enumerate().filter(|(_, measures)| several && seen(measures));
+        let classes = classes.map(|(i, measures)| ClassResult {
             name: class_names.get(i).cloned().unwrap_or_default(),
             measures: Measures { span, ..measures },
         });
@@ -399,6 +404,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
             series: self.series,
             phases,
             trace: None,
+            sessions: None,
             warnings: Vec::new(),
         };
         (result, self.sink)
@@ -438,6 +444,10 @@ fn count_decisive(measures: &mut Measures, refusal: &Refusal) {
 }
 
 impl<S: Sink> Observer for Recorder<'_, S> {
+    fn classes_named(&mut self, names: &[String]) {
+        self.sink.classes_named(names);
+    }
+
     fn offered(&mut self, now: SimTime, request: &Request) -> u16 {
         self.enter(now);
         let tag = (self.phases.len() - 1) as u16;

@@ -9,6 +9,7 @@ use crate::control::{BusyThresholds, Checks, ThresholdUpdate};
 use crate::scenario::Warning;
 use crate::stats::{Merge, Quantiles, ThinnedSeries, Window};
 use crate::units::{SimTime, Span};
+use crate::workload::sessions::SessionCounts;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,8 @@ pub struct RunResult {
     pub series: ThinnedSeries<Point>,
     /// What became of the rows of the trace, if one was replayed.
     pub trace: Option<crate::workload::trace::TraceReport>,
+    /// What became of sessions, where users or a trace have such; of the whole run.
+    pub sessions: Option<SessionCounts>,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }

@@ -64,10 +64,10 @@ fn run_with<G: StepGroup, S: Sink>(
         Ended::MaxRequestsInSystem => RunEnd::MaxRequestsInSystem,
         Ended::Interrupted => RunEnd::Interrupted,
     };
-    let (now, classes, trace) =
-        (simulation.now(), simulation.source().class_names().to_vec(), simulation.source().trace_report());
+    let (now, source) = (simulation.now(), simulation.source());
+    let (classes, trace, sessions) = (source.class_names().to_vec(), source.trace_report(), source.session_counts());
     let (mut result, sink) = simulation.into_observer().finish(now, ended, &classes);
-    result.trace = trace;
+    (result.trace, result.sessions) = (trace, sessions);
     result.recovery = super::verdicts::recovery(scenario, &result);
     result.warnings = super::verdicts::warnings(scenario, &result);
     Ok((result, sink))
@@ -109,7 +109,7 @@ fn expected_length(scenario: &Scenario) -> Span {
     let last = listed.max().unwrap_or(SimTime::ZERO).since(SimTime::ZERO);
     // A trace tells its length only when it is read: an hour is usual.
     let trace = if scenario.workload.trace.is_some() { Span::from_secs(3600) } else { Span::ZERO };
-    let rate: f64 = scenario.workload.streams.iter().filter_map(|s| s.arrivals.as_ref()).map(first_rate).sum();
+    let rate: f64 = scenario.workload.processes().map(|(_, process)| first_rate(process)).sum();
     let generated = match scenario.requests {
         Some(n) if rate > 0.0 => Span::from_secs_f64(n as f64 / rate).unwrap_or(Span::ZERO),
         Some(_) | None => Span::ZERO,

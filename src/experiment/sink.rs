@@ -31,6 +31,9 @@ pub trait Sink {
     /// A threshold post reached a stage at a frontend, `lag` after it came there.
     fn update_reached(&mut self, frontend: u32, stage: UpdateStage, lag: Span) {}
 
+    /// Client classes have names, by their index; a trace may name further ones as it is read.
+    fn classes_named(&mut self, names: &[String]) {}
+
     /// Whether refusals shall say what was measured.
     fn wants_witness(&self) -> bool {
         false
@@ -88,6 +91,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.1.update_reached(frontend, stage, lag);
     }
 
+    fn classes_named(&mut self, names: &[String]) {
+        self.0.classes_named(names);
+        self.1.classes_named(names);
+    }
+
     fn wants_witness(&self) -> bool {
         self.0.wants_witness() || self.1.wants_witness()
     }
@@ -130,6 +138,10 @@ impl<S: Sink> Sink for Option<S> {
 
     fn update_reached(&mut self, frontend: u32, stage: UpdateStage, lag: Span) {
         self.iter_mut().for_each(|sink| sink.update_reached(frontend, stage, lag));
+    }
+
+    fn classes_named(&mut self, names: &[String]) {
+        self.iter_mut().for_each(|sink| sink.classes_named(names));
     }
 
     fn wants_witness(&self) -> bool {

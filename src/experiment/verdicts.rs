@@ -1,6 +1,7 @@
 //! What a reader of a result should know beyond its figures.
 
 mod checks;
+mod disturbance;
 mod idle;
 mod recovery;
 

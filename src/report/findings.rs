@@ -195,17 +195,7 @@ fn change(summary: &Summary) -> Vec<String> {
             format!("Without {} alone, {} of the refused attempts would have been routed.", quoted(setting), share(n.attempts))
         })
         .collect();
-    if let Some(quality) =
-        summary.decision_quality.as_ref().filter(|q| q.engine.refused_with_room + q.engine.refused_without_room > 0)
-    {
-        let (room, none) = (quality.engine.refused_with_room, quality.engine.refused_without_room);
-        let of = percent(room as f64 / (room + none) as f64);
-        said.push(if room >= none {
-            format!("In {of} of the refusing decisions a worker would have taken the request at once: the limits bite earlier than the engines. Raise what decided most.")
-        } else {
-            format!("Only in {of} of the refusing decisions would a worker have taken the request at once: the engines were full. Higher limits make requests wait instead; more workers, or fewer and shorter requests, avoid both.")
-        });
-    }
+    said.extend(room(summary));
     if summary.recovery.as_ref().is_some_and(|r| r.does_not_recover) {
         said.push("The overload feeds itself: bound the retries of clients (`clients.retry`), or refuse earlier, before work is wasted.".to_owned());
     }
@@ -214,6 +204,23 @@ fn change(summary: &Summary) -> Vec<String> {
             .to_owned(),
     );
     said
+}
+
+/// Whether the engines had room for what the frontends' checks refused.
+fn room(summary: &Summary) -> Option<String> {
+    let engine = &summary.decision_quality.as_ref()?.engine;
+    let (room, none) = (engine.refused_with_room, engine.refused_without_room);
+    let share = (room + none > 0).then(|| percent(room as f64 / (room + none) as f64))?;
+    let had =
+        format!("had a free place, and a rank with free blocks and seats, for {share} of what the frontends' checks refused");
+    Some(if room >= none {
+        format!("Some worker {had}: these checks bite earlier than the engines. Raising what decided most refuses less.")
+    } else {
+        format!(
+            "Some worker {had}; otherwise the engines were full. Higher limits then make requests wait instead: more workers, or fewer \
+             and shorter requests, avoid both."
+        )
+    })
 }
 
 /// What may still be worth a change where nothing was refused.

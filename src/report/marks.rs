@@ -2,14 +2,13 @@
 
 use super::charts::data::{Mark, MarkKind, TimeFrame};
 use super::summary::Thresholds;
-use crate::cluster::config::EventAction;
 use crate::cluster::observer::PostAnswer;
 use crate::control::BusyThresholds;
 use crate::experiment::RunResult;
+use crate::experiment::phases::{name_of_change, rate_changes};
 use crate::experiment::result::UpdateResult;
 use crate::scenario::Scenario;
 use crate::units::{SimTime, Span};
-use crate::workload::config::ArrivalProcess;
 
 /// Marks of one kind at most: more would cover the figure.
 const MOST: usize = 12;
@@ -37,44 +36,17 @@ fn mark(at: SimTime, kind: MarkKind, label: String) -> Mark {
 fn rates(scenario: &Scenario) -> Vec<Mark> {
     let mut marks = Vec::new();
     let several = scenario.workload.streams.len() > 1;
-    for stream in &scenario.workload.streams {
-        let Some(
-            ArrivalProcess::Poisson { rate }
-            | ArrivalProcess::Constant { rate }
-            | ArrivalProcess::Gamma { rate, .. }
-            | ArrivalProcess::Weibull { rate, .. },
-        ) = &stream.arrivals
-        else {
-            continue;
-        };
-        for piece in rate.0.iter().filter(|piece| piece.at > SimTime::ZERO) {
-            let of = if several { format!("{}: ", stream.class) } else { String::new() };
-            marks.push(mark(piece.at, MarkKind::Phase, format!("{of}{} requests/s", piece.rate)));
-        }
+    for (class, process) in scenario.workload.processes() {
+        let of = class.filter(|_| several).map(|class| format!("{class}: ")).unwrap_or_default();
+        let changes = process.schedule().into_iter().flat_map(rate_changes).filter(|(at, _)| *at > SimTime::ZERO);
+        marks.extend(changes.map(|(at, to)| mark(at, MarkKind::Phase, format!("{of}{to} requests/s"))));
     }
     marks
 }
 
 fn events(scenario: &Scenario) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    for event in &scenario.events {
-        let label = match &event.action {
-            EventAction::WorkerLeave { worker } => format!("worker {worker} leaves"),
-            EventAction::WorkerJoin { worker } => format!("worker {worker} joins"),
-            EventAction::ReportDown { worker } => format!("worker {worker} reported down"),
-            EventAction::RuntimeConfig(change) => format!("worker {} reconfigured", change.worker),
-            EventAction::WorkerCrash(crash) => format!("worker {} crashes", crash.worker),
-            EventAction::WorkerDrain { worker } => format!("worker {worker} drains"),
-            EventAction::WorkerSlow(slow) => format!("worker {} takes {} times as long", slow.worker, slow.factor),
-            EventAction::NetworkDelay(network) => format!("network delay {}", network.delay),
-            EventAction::Scale(scale) => format!("scale to {}", scale.workers),
-            EventAction::TelemetryOutage(_) => "telemetry outage".to_owned(),
-            EventAction::TelemetryFreeze(_) => "telemetry freeze".to_owned(),
-            EventAction::PostBusyThreshold(_) | EventAction::Load(_) | EventAction::SchedulerLoad(_) => continue,
-        };
-        marks.push(mark(event.at, MarkKind::Fault, label));
-    }
-    marks
+    let named = scenario.events.iter().filter_map(|event| Some((event.at, name_of_change(&event.action)?)));
+    named.map(|(at, label)| mark(at, MarkKind::Fault, label)).collect()
 }
 
 /// One mark per post, whatever the number of frontends it went to.

@@ -4,6 +4,7 @@
 //! series and of requests are written while the run goes on ([`streams`]). [`Directory`] takes care that a reader never
 //! meets a file that is only half there.
 
+pub mod calibration;
 pub mod charts;
 pub mod compare;
 mod directory;
@@ -14,8 +15,10 @@ pub mod html;
 mod json;
 mod marks;
 pub mod openmetrics;
+pub mod plan;
 mod quality;
 mod run_charts;
+pub mod schema;
 pub mod screen;
 mod story;
 pub mod streams;
@@ -26,6 +29,7 @@ mod text;
 pub mod trace;
 mod updates_csv;
 mod verdict;
+pub mod verification;
 mod workers_csv;
 mod wrap;
 

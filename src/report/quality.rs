@@ -1,5 +1,6 @@
 //! Decision quality as reports show it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::RunResult;
@@ -9,7 +10,7 @@ use crate::stats::text::count;
 /// Decisions held against two references that are never mixed, over what the statistics cover.
 ///
 /// *Fresh*: the same rules, told everything at once, without leases. *Engine*: is there a worker that would take the request now?
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QualitySummary {
     /// Decisions; a migration inside a frontend is one of its own.
     pub decisions: u64,
@@ -30,7 +31,7 @@ pub struct QualitySummary {
 }
 
 /// Decisions by what was done and what a reference says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfusionSummary {
     /// Routed, and there was room.
     pub routed_with_room: u64,

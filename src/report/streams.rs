@@ -96,7 +96,7 @@ pub struct Streams<W> {
     requests: Option<Stream<W>>,
     timeseries: Option<Stream<W>>,
     workers: Option<Stream<W>>,
-    /// Names of the classes that the scenario names, by index.
+    /// Names of the classes, by index.
     classes: Vec<String>,
     /// Names of sets of checks, by their bits.
     check_sets: [String; 16],
@@ -167,7 +167,7 @@ impl<W: Write> Streams<W> {
             requests: None,
             timeseries: None,
             workers: None,
-            classes: class_names(scenario),
+            classes: Vec::new(),
             check_sets: std::array::from_fn(|bits| name_of(Check::ALL.into_iter().filter(|&c| bits >> c as usize & 1 == 1))),
             judged: scenario.judges_decisions(),
             gates: types
@@ -210,22 +210,6 @@ impl<W: Write> Streams<W> {
         let streams = [&mut self.requests, &mut self.timeseries, &mut self.workers];
         streams.into_iter().flatten().try_for_each(Stream::finish)
     }
-}
-
-/// The names of the classes in the order in which the workload numbers them.
-fn class_names(scenario: &Scenario) -> Vec<String> {
-    let workload = &scenario.workload;
-    let streams = workload.streams.iter().map(|s| &s.class);
-    // A trace with a column of classes names further ones as it is read, before those of listed requests.
-    let listed = workload.requests.iter().map(|r| &r.class);
-    let known = workload.trace.as_ref().is_none_or(|t| t.options.class_column.is_none());
-    let mut names: Vec<String> = Vec::new();
-    for name in streams.chain(workload.trace.iter().map(|t| &t.class)).chain(listed.filter(|_| known)) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
 }
 
 fn name_of(checks: impl Iterator<Item = Check>) -> String {
@@ -275,6 +259,10 @@ fn time_per_output_token(now: SimTime, attempt: &Attempt) -> Option<Span> {
 }
 
 impl<W: Write> Sink for Streams<W> {
+    fn classes_named(&mut self, names: &[String]) {
+        names.clone_into(&mut self.classes);
+    }
+
     fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
         let Some(stream) = &mut self.requests else { return };
         let refusal = match outcome {

@@ -2,8 +2,8 @@
 
 use super::summary::{
     AttemptsSummary, ClassSummary, Conservation, Dropped, FleetSummary, LatencySet, LatencySummary, Level, MeasuresSummary,
-    Named, Occupancy, PhaseSummary, RecoverySummary, RequestsSummary, SCHEMA, SilentWorker, SloSummary, SloTargets, Summary,
-    Thresholds, TokensSummary, TraceSummary, UpdateSummary, WarningEntry,
+    Named, Occupancy, PhaseSummary, RecoverySummary, RequestsSummary, SCHEMA, SessionSummary, SilentWorker, SloSummary,
+    SloTargets, Summary, Thresholds, TokensSummary, TraceSummary, UpdateSummary, WarningEntry,
 };
 use crate::cluster::observer::PostAnswer;
 use crate::control::{RefusalReason, ThresholdUpdate};
@@ -15,6 +15,7 @@ use crate::experiment::{RunEnd, RunResult};
 use crate::scenario::{QuantileMethod, Scenario, Warning};
 use crate::stats::{Quantiles, RankRule, Window};
 use crate::units::{SimTime, Span};
+use crate::workload::sessions::SessionCounts;
 use crate::workload::trace::{DropReason, TraceReport};
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -60,6 +61,7 @@ impl Summary {
             decision_quality: super::quality::QualitySummary::of(result),
             threshold_updates: result.updates.iter().map(UpdateSummary::of).collect(),
             trace: result.trace.as_ref().map(TraceSummary::of),
+            sessions: result.sessions.map(SessionSummary::of),
             warnings: warnings(scenario, result),
         }
     }
@@ -240,7 +242,12 @@ impl RecoverySummary {
     fn of(recovery: &Recovery) -> Self {
         Self {
             disturbed_at_s: recovery.disturbed_at.as_secs_f64(),
+            over_at_s: recovery.over_at.map(SimTime::as_secs_f64),
             recovered_after_s: recovery.recovered_at.map(|at| at.since(recovery.disturbed_at).as_secs_f64()),
+            recovered_after_end_s: recovery
+                .over_at
+                .zip(recovery.recovered_at)
+                .map(|(over, back)| back.since(over.min(back)).as_secs_f64()),
             resolution_s: recovery.resolution.as_secs_f64(),
             goodput_before: recovery.before.goodput,
             goodput_last_quarter: recovery.last_quarter.goodput,
@@ -335,6 +342,13 @@ impl Occupancy {
             full_workers: Level::of(&occupancy.full_workers),
             full_share: full.map(|mean| mean / f64::from(gated)),
         }
+    }
+}
+
+impl SessionSummary {
+    fn of(counts: SessionCounts) -> Self {
+        let SessionCounts { started, completed, at_max_context, broken, turns, cut } = counts;
+        Self { started, completed, at_max_context, broken, unfinished: counts.unfinished(), turns, turns_cut: cut }
     }
 }
 

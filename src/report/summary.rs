@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of `summary.json`.
 pub const SCHEMA: &str = "shedcast.summary/1";
 
 /// A finished run in figures. Seconds, counts and shares (0 to 1); what does not exist is absent (`null`), never 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -55,12 +56,14 @@ pub struct Summary {
     pub threshold_updates: Vec<UpdateSummary>,
     /// What became of the rows of the trace.
     pub trace: Option<TraceSummary>,
+    /// What became of sessions of several turns, in the whole run.
+    pub sessions: Option<SessionSummary>,
     /// What a reader should know.
     pub warnings: Vec<WarningEntry>,
 }
 
 /// The fleet as the scenario has it, workers on standby included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSummary {
     /// Workers.
     pub workers: u32,
@@ -75,7 +78,7 @@ pub struct FleetSummary {
 }
 
 /// Whether nothing was lost or counted twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conservation {
     /// Both sums hold.
     pub holds: bool,
@@ -86,7 +89,7 @@ pub struct Conservation {
 }
 
 /// Latency targets in seconds; an absent one is always met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloTargets {
     /// Time to first token.
     pub ttft_s: Option<f64>,
@@ -97,7 +100,7 @@ pub struct SloTargets {
 }
 
 /// Attempts by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptsSummary {
     /// Sent by clients: the sum of the others.
     pub started: u64,
@@ -118,7 +121,7 @@ pub struct AttemptsSummary {
 }
 
 /// Logical requests by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// Arrived: the sum of the others.
     pub offered: u64,
@@ -139,7 +142,7 @@ pub struct RequestsSummary {
 }
 
 /// A count under a name: a reason or a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -148,7 +151,7 @@ pub struct Named {
 }
 
 /// Everything measured over one stretch of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuresSummary {
     /// Length of the stretch.
     pub span_s: f64,
@@ -187,7 +190,7 @@ pub struct MeasuresSummary {
 }
 
 /// The latencies of one set of requests, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySet {
     /// Time to the first output token.
     pub ttft_s: LatencySummary,
@@ -200,7 +203,7 @@ pub struct LatencySet {
 }
 
 /// One latency in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Samples.
     pub count: u64,
@@ -223,7 +226,7 @@ pub struct LatencySummary {
 }
 
 /// Latency targets met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
     /// Requests that met all.
     pub met: u64,
@@ -240,7 +243,7 @@ pub struct SloSummary {
 }
 
 /// Tokens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensSummary {
     /// Prompt tokens of completed requests.
     pub input: u64,
@@ -257,7 +260,7 @@ pub struct TokensSummary {
 }
 
 /// Gates of the fleet over time, summed over workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     /// Engine slots in use (without a gate: requests in the engines).
     pub engine_slots: Level,
@@ -274,7 +277,7 @@ pub struct Occupancy {
 }
 
 /// A time-weighted quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Mean.
     pub mean: Option<f64>,
@@ -289,13 +292,17 @@ pub struct Level {
 }
 
 /// Goodput before and after the first scheduled disturbance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverySummary {
-    /// The disturbance.
+    /// The disturbance: a rise of the rate, an event or a burst.
     pub disturbed_at_s: f64,
+    /// From when on no more is offered than before it; absent where the disturbance is no load that ends.
+    pub over_at_s: Option<f64>,
     /// From there to the start of the first stretch of `resolution_s` from which on goodput stays where it was; absent if it never
     /// does.
     pub recovered_after_s: Option<f64>,
+    /// The same from `over_at_s` on: the time to recover after a spike. 0 where goodput is back before the spike is over.
+    pub recovered_after_end_s: Option<f64>,
     /// Length of a stretch: how closely the instant is known.
     pub resolution_s: f64,
     /// Requests completed within the latency targets per second before the disturbance.
@@ -311,7 +318,7 @@ pub struct RecoverySummary {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSummary {
     /// What begins it.
     pub name: String,
@@ -324,7 +331,7 @@ pub struct PhaseSummary {
 }
 
 /// One client class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
     /// Its name.
     pub name: String,
@@ -333,7 +340,7 @@ pub struct ClassSummary {
 }
 
 /// One threshold post at one frontend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateSummary {
     /// Counts the posts of the run from 0.
     pub post: u32,
@@ -366,7 +373,7 @@ pub struct UpdateSummary {
 }
 
 /// Thresholds; an absent one is not set, or not in the post.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
     /// Share of KV blocks.
     pub active_decode_blocks_threshold: Option<f64>,
@@ -377,7 +384,7 @@ pub struct Thresholds {
 }
 
 /// A worker whose state never rested on the posted thresholds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SilentWorker {
     /// Its id.
     pub worker: u32,
@@ -385,8 +392,27 @@ pub struct SilentWorker {
     pub ranks: Vec<u32>,
 }
 
+/// What became of sessions. Started = completed + at the longest context + broken + unfinished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionSummary {
+    /// Sessions whose first turn was sent.
+    pub started: u64,
+    /// All their turns were answered.
+    pub completed: u64,
+    /// Ended before a turn that would have exceeded the longest context.
+    pub at_max_context: u64,
+    /// A turn got no answer.
+    pub broken: u64,
+    /// Under way at the end.
+    pub unfinished: u64,
+    /// Turns sent: requests that belong to sessions.
+    pub turns: u64,
+    /// Turns whose prompt was cut to the longest context.
+    pub turns_cut: u64,
+}
+
 /// What became of the rows of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceSummary {
     /// The file.
     pub path: String,
@@ -403,7 +429,7 @@ pub struct TraceSummary {
 }
 
 /// Rows dropped for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The reason.
     pub reason: String,
@@ -412,7 +438,7 @@ pub struct Dropped {
 }
 
 /// A warning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningEntry {
     /// Stable name for machines.
     pub code: String,

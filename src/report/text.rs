@@ -2,7 +2,7 @@
 
 use super::marks::instant;
 use super::screen::{Block, COLUMNS, Column, Fact, Item, List, Row, Screen, Table};
-use super::summary::{LatencySummary, Level, MeasuresSummary, Summary, UpdateSummary, WarningEntry};
+use super::summary::{LatencySummary, Level, MeasuresSummary, SessionSummary, Summary, UpdateSummary, WarningEntry};
 use super::verdict::{admitting_setting, headline};
 use crate::stats::text::{count, duration, percent, significant};
 
@@ -37,7 +37,7 @@ pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
 pub fn summary_screen(summary: &Summary, extent: Extent) -> Screen {
     let facts = [conservation(summary), refusals(summary), vec![rates(summary)], wasted(summary), recovery(summary)].concat();
     let quality = summary.decision_quality.iter().filter_map(|quality| Some(fact("decisions", quality.said()?)));
-    let trace = summary.trace.iter().map(trace);
+    let traffic = summary.trace.iter().map(trace).chain(summary.sessions.iter().map(sessions));
     let blocks = [
         Some(Block::Facts(facts)),
         occupancy(summary).map(Block::Table),
@@ -46,7 +46,7 @@ pub fn summary_screen(summary: &Summary, extent: Extent) -> Screen {
         phases(summary, extent).map(Block::Table),
         classes(summary, extent).map(Block::Table),
         updates(&summary.threshold_updates, extent).map(Block::List),
-        some_facts(trace.collect()),
+        some_facts(traffic.collect()),
         warnings(&summary.warnings, extent).map(Block::List),
     ];
     Screen { lead: vec![headline(summary), what_ran(summary)], blocks: blocks.into_iter().flatten().collect() }
@@ -179,8 +179,14 @@ fn recovery(summary: &Summary) -> Vec<Fact> {
         Some(after) if after > 0.0 => {
             let resolution = duration(recovery.resolution_s * NANOS_PER_SECOND);
             let after = duration(after * NANOS_PER_SECOND);
+            let since_end = match (recovery.over_at_s, recovery.recovered_after_end_s) {
+                (Some(over), Some(after)) if after > 0.0 => {
+                    format!(", {} after its end at {}", duration(after * NANOS_PER_SECOND), instant(over))
+                }
+                _ => String::new(),
+            };
             format!(
-                "goodput back {after} after the disturbance at {at} (known to {resolution}): {before} before, {last} at the end"
+                "goodput back {after} after the disturbance at {at}{since_end} (known to {resolution}): {before} before, {last} at the end"
             )
         }
         Some(_) => return Vec::new(),
@@ -259,12 +265,24 @@ fn phases(summary: &Summary, extent: Extent) -> Option<Table> {
 }
 
 fn classes(summary: &Summary, extent: Extent) -> Option<Table> {
-    if summary.classes.len() < 2 {
+    if summary.classes.is_empty() {
         return None;
     }
     let shown = summary.classes.iter().take(extent.rows);
-    let rows = shown.map(|class| Row { name: class.name.clone(), cells: stretch(&class.measures) });
-    let columns = Column::of([("offered", 2), ("completed", 3), ("goodput", 4), ("refused", 0), ("lost", 5), ("p99 ttft", 1)]);
+    let rows = shown.map(|class| {
+        let mut cells = stretch(&class.measures);
+        cells.insert(0, count(class.measures.requests.offered));
+        Row { name: class.name.clone(), cells }
+    });
+    let columns = Column::of([
+        ("requests", 4),
+        ("offered", 2),
+        ("completed", 3),
+        ("goodput", 5),
+        ("refused", 0),
+        ("lost", 6),
+        ("p99 ttft", 1),
+    ]);
     let notes = left_out(summary.classes.len(), extent.rows, "class", "summary.json").into_iter().collect();
     Some(Table { title: "classes of clients".to_owned(), columns, rows: rows.collect(), notes, ..Table::default() })
 }
@@ -352,6 +370,21 @@ fn trace(trace: &super::summary::TraceSummary) -> Fact {
         count(trace.replayed)
     );
     fact("trace", said)
+}
+
+fn sessions(sessions: &SessionSummary) -> Fact {
+    let outcomes = [
+        ("completed", sessions.completed),
+        ("at the longest context", sessions.at_max_context),
+        ("broken by a turn without answer", sessions.broken),
+        ("unfinished", sessions.unfinished),
+    ];
+    let cut = match sessions.turns_cut {
+        0 => String::new(),
+        cut => format!(", {} of them cut to the longest context", count(cut)),
+    };
+    let said = format!("{} started = {}; {} turns{cut}", count(sessions.started), sum(&outcomes), count(sessions.turns));
+    fact("sessions", said)
 }
 
 fn warnings(warnings: &[WarningEntry], extent: Extent) -> Option<List> {

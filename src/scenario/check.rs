@@ -2,7 +2,6 @@
 
 use crate::cluster::config::{Backoff, EventAction, RankDispatch, RetryPolicy, RouterMode, WorkerEngine, WorkerType};
 
-use super::lengths;
 use super::presets::Preset;
 use super::resolved::type_path;
 use super::types::Scenario;
@@ -73,7 +72,8 @@ impl Checker<'_> {
         let Some(preset) = engine.preset.as_deref().and_then(Preset::find) else { return };
         let Some(least) = preset.min_context else { return };
         for stream in &self.scenario.workload.streams {
-            let context = lengths::mean(&stream.input_tokens) + lengths::mean(&stream.output_tokens) / 2.0;
+            let (input, output) = stream.lengths.means();
+            let context = input + output / 2.0;
             if context < f64::from(least) {
                 let cause = format!(
                     "holds for contexts above {least} tokens, but those of class `{}` have about {context:.0} on average: {}",

@@ -1,12 +1,14 @@
 //! `[clients]`.
 
-use crate::cluster::config::{Backoff, ClientConfig, ClosedLoop, Jitter, RetryBudget, RetryPolicy};
+use crate::cluster::config::{
+    AtMaxContext, Backoff, ClientConfig, ClosedLoop, Jitter, RetryBudget, RetryPolicy, SessionConfig, SessionContext,
+};
 use crate::units::Span;
 use crate::workload::config::SpanDistribution;
 
 use super::item::{Item, NumberRange};
 use super::section::Section;
-use super::spans;
+use super::{lengths, spans};
 
 const MAX_USERS: u32 = 10_000_000;
 const MAX_ATTEMPTS: u32 = 1_000;
@@ -14,6 +16,9 @@ const MAX_STATUSES: usize = 900;
 
 const BACKOFFS: [(&str, Backoff); 2] = [("fixed", Backoff::Fixed), ("exponential", Backoff::Exponential)];
 const JITTERS: [(&str, Jitter); 3] = [("none", Jitter::None), ("full", Jitter::Full), ("equal", Jitter::Equal)];
+
+pub(super) const CONTEXTS: [(&str, SessionContext); 2] = [("none", SessionContext::None), ("grow", SessionContext::Grow)];
+pub(super) const AT_MAX_CONTEXT: [(&str, AtMaxContext); 2] = [("end", AtMaxContext::End), ("cut", AtMaxContext::Cut)];
 
 /// Decodes `[clients]`.
 pub(super) fn decode(section: &mut Section<'_>) -> ClientConfig {
@@ -32,7 +37,7 @@ fn closed_loop(section: &mut Section<'_>) -> Option<ClosedLoop> {
         let why = "`max_in_flight` already makes a closed loop";
         section.forbid("closed_loop", why, "give only one of them");
         let users = item.u32(1, MAX_USERS)?;
-        return Some(ClosedLoop { users, think_time: SpanDistribution::Constant { value: Span::ZERO } });
+        return Some(ClosedLoop { users, think_time: SpanDistribution::Constant { value: Span::ZERO }, sessions: None });
     }
     let mut table = section.optional("closed_loop")?.table()?;
     table.require("users", "how many users there are");
@@ -41,8 +46,40 @@ fn closed_loop(section: &mut Section<'_>) -> Option<ClosedLoop> {
         Some(item) => spans::decode(&item),
         None => Some(SpanDistribution::Constant { value: Span::ZERO }),
     };
+    let sessions = sessions(&mut table);
     table.finish();
-    Some(ClosedLoop { users: users?, think_time: think_time? })
+    Some(ClosedLoop { users: users?, think_time: think_time?, sessions: sessions? })
+}
+
+/// `turns` and what goes with them; `None` if something is wrong with them.
+fn sessions(table: &mut Section<'_>) -> Option<Option<SessionConfig>> {
+    let Some(turns) = table.optional("turns") else {
+        for key in ["turn_think_time", "context", "max_context_tokens", "at_max_context"] {
+            table.forbid(key, "it is about sessions of several turns", "give `turns`, how many a session has");
+        }
+        return Some(None);
+    };
+    let turns = lengths::decode(&turns, 1);
+    let turn_think_time = match table.item("turn_think_time") {
+        Some(item) => spans::decode(&item),
+        None => Some(SpanDistribution::Constant { value: Span::ZERO }),
+    };
+    let context = table.one_of("context", &CONTEXTS).unwrap_or_default();
+    let max_context_tokens = table.optional("max_context_tokens").map(|item| item.u32(2, lengths::MAX_TOKENS));
+    let at_max_context = table.one_of("at_max_context", &AT_MAX_CONTEXT);
+    if at_max_context.is_some() && max_context_tokens.is_none() {
+        table.require("max_context_tokens", "a number of tokens, because `at_max_context` is given");
+    }
+    if max_context_tokens == Some(None) {
+        return None;
+    }
+    Some(Some(SessionConfig {
+        turns: turns?,
+        turn_think_time: turn_think_time?,
+        context,
+        max_context_tokens: max_context_tokens.flatten(),
+        at_max_context: at_max_context.unwrap_or_default(),
+    }))
 }
 
 fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
@@ -59,6 +96,7 @@ fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
         let message = format!("`{}` is `\"{max}\"`: expected at least `initial` = `\"{initial}\"`", section.path_of("max"));
         section.fault(Some("max"), message, None);
     }
+    section.forbid("retry_after", "it is the frontend that sends it", "give `frontend.retry_after`");
     let policy = RetryPolicy {
         statuses: statuses.unwrap_or_default(),
         attempts: attempts.unwrap_or(1),
@@ -69,7 +107,7 @@ fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
         on_timeout: section.boolean("on_timeout").unwrap_or(false),
         timeout_delay: section.optional("timeout_delay").and_then(|item| item.span()),
         budget: section.optional("budget").and_then(|item| budget(&item)),
-        retry_after: section.optional("retry_after").and_then(|item| item.span()),
+        obey_retry_after: section.boolean("obey_retry_after").unwrap_or(true),
     };
     section.finish();
     Some(policy)

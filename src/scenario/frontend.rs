@@ -50,6 +50,7 @@ pub(super) fn decode(section: &mut Section<'_>) -> FrontendConfig {
         router_track_active_blocks: track_active.unwrap_or(true),
         migration_limit: section.u32("migration_limit", 0, u32::MAX).unwrap_or(0),
         overload_status_code: status.and_then(|s| u16::try_from(s).ok()).unwrap_or(DEFAULT_OVERLOAD_STATUS),
+        retry_after: section.optional("retry_after").and_then(|item| item.positive_span()),
         overload_lease: section.span("overload_lease").unwrap_or(Span::from_secs(1)),
         inhibited_duration: section.span("runtime_inhibited_duration").unwrap_or(Span::from_secs(5)),
         discovery_delay: section.span("discovery_delay").unwrap_or(Span::ZERO),

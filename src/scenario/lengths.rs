@@ -1,6 +1,7 @@
 //! Distributions of token counts.
 
 use crate::workload::config::{LengthDistribution, LengthShape, MixtureComponent};
+use crate::workload::empirical::token_counts;
 use crate::workload::error::WorkloadError;
 use crate::workload::lengths::LengthSampler;
 use crate::workload::sampling::{Lognormal, NORMAL_P99};
@@ -97,11 +98,32 @@ fn decode_shape(section: &mut Section<'_>, shape: Shape, least: u32) -> Option<L
             let (scale, alpha) = (section.number("scale", TOKENS), section.number("alpha", NumberRange::above(0.0, 1_000.0)));
             Some(LengthShape::Pareto { scale: scale?, alpha: alpha? })
         }
+        Shape::Empirical if section.given("csv") => from_file(section, least).map(|values| LengthShape::Empirical { values }),
         Shape::Empirical => {
+            ["csv", "column", "weight_column"].into_iter().for_each(|key| section.ignore(key));
             weighted(section, "token counts", |item| item.u32(least, MAX_TOKENS)).map(|values| LengthShape::Empirical { values })
         }
         Shape::Mixture => mixture(section, least),
     }
+}
+
+/// Token counts in a column of a CSV file.
+fn from_file(section: &mut Section<'_>, least: u32) -> Option<Vec<(u32, f64)>> {
+    for key in ["values", "weights"] {
+        section.forbid(key, "the values come from `csv`", "give one of them only");
+    }
+    section.require("column", "the column of the token counts");
+    let file = section.item("csv")?;
+    let column = section.text("column", 200);
+    let weight = section.optional("weight_column").and_then(|item| item.text(200));
+    let path = file.text(4_096).and_then(|text| file.existing(text))?;
+    let values = token_counts(&path, column?, weight).map_err(|error| file.fault_of(&error)).ok()?;
+    if let Some((wrong, _)) = values.iter().find(|(tokens, _)| !(least..=MAX_TOKENS).contains(tokens)) {
+        let message = format!("`{}` holds a length of {wrong} tokens: expected {least} to {MAX_TOKENS}", path.display());
+        file.fault(message, Some("give such rows a weight of 0, or leave them out".to_owned()));
+        return None;
+    }
+    Some(values)
 }
 
 /// By mean and p99, or by mean and cv, of which the p99 follows.
@@ -146,22 +168,4 @@ fn mixture(section: &mut Section<'_>, least: u32) -> Option<LengthShape> {
     };
     let components: Vec<Option<MixtureComponent>> = items.iter().map(component).collect();
     components.into_iter().collect::<Option<_>>().map(|components| LengthShape::Mixture { components })
-}
-
-/// The mean number of tokens before truncation and rounding; infinite where the distribution has none.
-pub(super) fn mean(distribution: &LengthDistribution) -> f64 {
-    match &distribution.shape {
-        LengthShape::Constant { value } => f64::from(*value),
-        LengthShape::Uniform { low, high } => (f64::from(*low) + f64::from(*high)) / 2.0,
-        LengthShape::Lognormal { mean, .. } | LengthShape::Gamma { mean, .. } => *mean,
-        LengthShape::Pareto { scale, alpha } if *alpha > 1.0 => alpha * scale / (alpha - 1.0),
-        LengthShape::Pareto { .. } => f64::INFINITY,
-        LengthShape::Empirical { values } => weighted_mean(values.iter().map(|(value, weight)| (f64::from(*value), *weight))),
-        LengthShape::Mixture { components } => weighted_mean(components.iter().map(|c| (mean(&c.distribution), c.weight))),
-    }
-}
-
-fn weighted_mean(values: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (sum, weights) = values.fold((0.0, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
-    sum / weights
 }

@@ -229,10 +229,11 @@ fn limits(root: &mut Section<'_>) -> Limits {
 
 /// A run must end: without horizon and number of requests its arrivals have to.
 fn check_end(root: &Section<'_>, workload: &WorkloadConfig, closed_loop: bool) {
-    let endless = workload.streams.iter().find(|stream| stream.arrivals.as_ref().is_none_or(never_ends));
+    let endless = workload.processes().find(|(_, process)| never_ends(process));
     let what = match endless {
         _ if closed_loop => "a closed loop goes on for ever".to_owned(),
-        Some(stream) => format!("the arrivals of class `{}` go on for ever", stream.class),
+        Some((Some(class), _)) => format!("the arrivals of class `{class}` go on for ever"),
+        Some((None, _)) => "the shared arrivals go on for ever".to_owned(),
         None if workload.trace.as_ref().is_some_and(|trace| trace.options.repeat) => "the trace repeats for ever".to_owned(),
         None => return,
     };
@@ -241,11 +242,5 @@ fn check_end(root: &Section<'_>, workload: &WorkloadConfig, closed_loop: bool) {
 }
 
 fn never_ends(arrivals: &ArrivalProcess) -> bool {
-    match arrivals {
-        ArrivalProcess::Poisson { rate }
-        | ArrivalProcess::Constant { rate }
-        | ArrivalProcess::Gamma { rate, .. }
-        | ArrivalProcess::Weibull { rate, .. } => rate.0.last().is_some_and(|last| last.rate > 0.0),
-        ArrivalProcess::OnOff { .. } => true,
-    }
+    arrivals.schedule().is_none_or(|rate| rate.0.last().is_some_and(|last| last.rate > 0.0))
 }

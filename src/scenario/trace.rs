@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::workload::config::{PrefixReuse, TimeUnit, TraceColumns, TraceConfig, TraceOptions};
+use crate::workload::config::{PrefixReuse, SessionReplay, TimeUnit, TraceColumns, TraceConfig, TraceOptions};
 use crate::workload::trace::TraceFormat;
 
 use super::document::Document;
@@ -119,6 +119,9 @@ fn options(section: &mut Section<'_>) -> TraceOptions {
         max_output_tokens: section.optional("max_output_tokens").and_then(|item| item.u32(1, lengths::MAX_TOKENS)),
         strict: section.boolean("strict").unwrap_or(default.strict),
         sort: section.boolean("sort").unwrap_or(default.sort),
+        sessions: section
+            .one_of("sessions", &[("flatten", SessionReplay::Flatten), ("follow", SessionReplay::Follow)])
+            .unwrap_or_default(),
         prefix_reuse: section
             .one_of("prefix_reuse", &[("off", PrefixReuse::Off), ("discount", PrefixReuse::Discount)])
             .unwrap_or_default(),
@@ -133,6 +136,11 @@ fn options(section: &mut Section<'_>) -> TraceOptions {
         let message =
             format!("`{}` is `\"{end}\"`: expected not before `window_start` = `\"{start}\"`", section.path_of("window_end"));
         section.fault(Some("window_end"), message, None);
+    }
+    if options.repeat && options.sessions == SessionReplay::Follow {
+        let message =
+            format!("`{}` is `true`: a trace whose sessions are followed cannot start again", section.path_of("repeat"));
+        section.fault(Some("repeat"), message, Some("leave out `repeat`, or `sessions = \"follow\"`".to_owned()));
     }
     options
 }

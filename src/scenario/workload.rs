@@ -2,14 +2,13 @@
 
 use crate::cluster::config::{FleetConfig, WorkerEngine};
 use crate::units::SimTime;
-use crate::workload::config::{
-    ArrivalProcess, LengthDistribution, ListedRequest, RatePiece, RateSchedule, StreamConfig, WorkloadConfig,
-};
+use crate::workload::config::{ArrivalProcess, ListedRequest, RatePiece, RateSchedule, StreamConfig, WorkloadConfig};
 
 use super::item::{Item, NumberRange};
 use super::lengths;
 use super::section::Section;
 use super::spans::CV;
+use super::stream_lengths;
 use super::trace;
 
 /// Class of requests that name none.
@@ -49,7 +48,7 @@ pub(super) struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// Whether requests may leave their lengths out: opaque workers do not ask for them.
-    fn lengths_optional(&self) -> bool {
+    pub(super) fn lengths_optional(&self) -> bool {
         self.fleet.is_none_or(|fleet| fleet.types.iter().all(|t| t.is_opaque()))
     }
 
@@ -66,7 +65,7 @@ impl Surroundings<'_> {
 
 /// Decodes `[workload]`.
 pub(super) fn decode(section: &mut Section<'_>, around: &Surroundings<'_>) -> WorkloadConfig {
-    let streams = streams(section, around);
+    let (streams, shared_arrivals) = streams(section, around);
     let trace = section.item("trace").and_then(|item| trace::decode(&item));
     let requests = requests(section, around);
     if around.service_times_needed() && !streams.is_empty() {
@@ -74,69 +73,94 @@ pub(super) fn decode(section: &mut Section<'_>, around: &Surroundings<'_>) -> Wo
             "`fleet.service_time` is `\"per_request\"`, but generated requests bring none: expected a distribution there";
         section.fault(None, message, Some("requests of a trace or of `workload.requests` may bring a service time".to_owned()));
     }
-    WorkloadConfig { streams, trace, requests }
+    WorkloadConfig { streams, shared_arrivals, trace, requests }
 }
 
-fn streams(section: &mut Section<'_>, around: &Surroundings<'_>) -> Vec<StreamConfig> {
-    let single = ["arrivals", "input_tokens", "output_tokens", "length_correlation"];
+/// Keys of a single stream, which stand in `[workload]` itself.
+const SINGLE: [&str; 5] = ["arrivals", "input_tokens", "output_tokens", "length_correlation", "lengths"];
+
+/// The streams, and the arrivals that they share.
+fn streams(section: &mut Section<'_>, around: &Surroundings<'_>) -> (Vec<StreamConfig>, Option<ArrivalProcess>) {
     if section.given("classes") {
-        for key in single {
+        for key in &SINGLE[1..] {
             section.forbid(key, "the classes say it", "move it into one of `workload.classes`");
         }
         return classes(section, around);
     }
-    if single.iter().any(|key| section.given(key)) || around.closed_loop {
-        return stream(section, DEFAULT_CLASS.to_owned(), around).into_iter().collect();
+    if SINGLE.iter().any(|key| section.given(key)) || around.closed_loop {
+        let arrivals = own_arrivals(section, around);
+        let lengths = stream_lengths::decode(section, around);
+        let stream = arrivals.zip(lengths).map(|(arrivals, lengths)| StreamConfig {
+            class: DEFAULT_CLASS.to_owned(),
+            arrivals,
+            weight: None,
+            lengths,
+        });
+        return (stream.into_iter().collect(), None);
     }
-    single.iter().for_each(|key| section.ignore(key));
-    Vec::new()
+    SINGLE.iter().for_each(|key| section.ignore(key));
+    (Vec::new(), None)
 }
 
-fn classes(section: &mut Section<'_>, around: &Surroundings<'_>) -> Vec<StreamConfig> {
+/// `[[workload.classes]]`, with arrivals of their own or a share of `workload.arrivals`.
+fn classes(section: &mut Section<'_>, around: &Surroundings<'_>) -> (Vec<StreamConfig>, Option<ArrivalProcess>) {
+    let shared = section.given("arrivals");
+    let process = match around.closed_loop {
+        true => own_arrivals(section, around).flatten(),
+        false => section.item("arrivals").and_then(|item| arrivals(&item)),
+    };
     let items = section.item("classes").and_then(|item| item.filled_list(MAX_CLASSES)).unwrap_or_default();
+    let mut names: Vec<String> = Vec::new();
     let mut streams: Vec<StreamConfig> = Vec::new();
+    let mut shares = false;
     for mut table in items.iter().filter_map(Item::table) {
         table.require("class", "a name for reports");
-        let class = table.text("class", 100).unwrap_or_default().to_owned();
-        if streams.iter().any(|other| other.class == class) && !class.is_empty() {
+        let name = table.text("class", 100).unwrap_or_default().to_owned();
+        if names.contains(&name) && !name.is_empty() {
             let path = table.path_of("class");
-            table.fault(Some("class"), format!("`{path}` is `\"{class}\"`: another class has this name"), None);
+            table.fault(Some("class"), format!("`{path}` is `\"{name}\"`: another class has this name"), None);
         }
-        streams.extend(stream(&mut table, class, around));
+        names.push(name.clone());
+        shares |= !table.given("arrivals");
+        streams.extend(class(&mut table, name, shared, around));
         table.finish();
     }
-    streams
+    if shared && !shares && !around.closed_loop {
+        let hint = "remove it, or the `arrivals` of the classes that shall share it";
+        let message = "`workload.arrivals` is for classes without arrivals of their own, and there is none";
+        section.fault(Some("arrivals"), message, Some(hint.to_owned()));
+    }
+    (streams, process)
 }
 
-fn stream(section: &mut Section<'_>, class: String, around: &Surroundings<'_>) -> Option<StreamConfig> {
-    let arrivals = if around.closed_loop {
+/// One class; `shared` where the workload has arrivals to share.
+fn class(section: &mut Section<'_>, class: String, shared: bool, around: &Surroundings<'_>) -> Option<StreamConfig> {
+    let shares = shared && !section.given("arrivals") && !around.closed_loop;
+    let arrivals = if shares { Some(None) } else { own_arrivals(section, around) };
+    let weight = if shares || around.closed_loop {
+        let weight = section.number("weight", NumberRange::POSITIVE);
+        if shares && !section.given("weight") { Some(1.0) } else { weight }
+    } else {
+        section.forbid(
+            "weight",
+            "the class has arrivals of its own",
+            "remove it, or its `arrivals` so that it shares `workload.arrivals`",
+        );
+        None
+    };
+    let lengths = stream_lengths::decode(section, around);
+    Some(StreamConfig { class, arrivals: arrivals?, weight, lengths: lengths? })
+}
+
+/// The arrivals of one stream, `Some(None)` in a closed loop; `None` if they are wrong.
+fn own_arrivals(section: &mut Section<'_>, around: &Surroundings<'_>) -> Option<Option<ArrivalProcess>> {
+    if around.closed_loop {
         let hint = "remove it, or remove `clients.closed_loop`";
         section.forbid("arrivals", "in a closed loop the clients decide when requests arrive", hint);
-        None
-    } else {
-        section.require("arrivals", "an arrival process, such as `{ process = \"poisson\", rate = 40 }`");
-        Some(section.item("arrivals").and_then(|item| arrivals(&item)))
-    };
-    let input_tokens = length(section, "input_tokens", 0, around);
-    let output_tokens = length(section, "output_tokens", 1, around);
-    let length_correlation = section.number("length_correlation", NumberRange::between(-1.0, 1.0)).unwrap_or(0.0);
-    let arrivals = match arrivals {
-        Some(process) => Some(process?),
-        None => None,
-    };
-    Some(StreamConfig { class, arrivals, input_tokens: input_tokens?, output_tokens: output_tokens?, length_correlation })
-}
-
-/// Lengths in one direction; opaque workers do without, and count one token then.
-fn length(section: &mut Section<'_>, key: &'static str, least: u32, around: &Surroundings<'_>) -> Option<LengthDistribution> {
-    match section.item(key) {
-        Some(item) => lengths::decode(&item, least),
-        None if around.lengths_optional() => Some(lengths::constant(1)),
-        None => {
-            section.require(key, "a number of tokens, or a table with a `distribution`");
-            None
-        }
+        return Some(None);
     }
+    section.require("arrivals", "an arrival process, such as `{ process = \"poisson\", rate = 40 }`");
+    section.item("arrivals").and_then(|item| arrivals(&item)).map(Some)
 }
 
 fn arrivals(item: &Item<'_>) -> Option<ArrivalProcess> {

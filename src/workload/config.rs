@@ -9,10 +9,21 @@ use crate::units::{SimTime, Span};
 pub struct WorkloadConfig {
     /// Generated streams, each a client class of its own (a scenario without classes has one, named `default`).
     pub streams: Vec<StreamConfig>,
+    /// Arrivals that the streams with a [`weight`](StreamConfig::weight) share: each belongs to one of them, by weight.
+    pub shared_arrivals: Option<ArrivalProcess>,
     /// A replayed trace.
     pub trace: Option<TraceConfig>,
     /// Requests written out in the scenario, in the order of the file.
     pub requests: Vec<ListedRequest>,
+}
+
+impl WorkloadConfig {
+    /// Every arrival process with the class it belongs to; `None` is the one that classes share.
+    pub fn processes(&self) -> impl Iterator<Item = (Option<&str>, &ArrivalProcess)> {
+        let shared = self.shared_arrivals.iter().map(|process| (None, process));
+        let own = self.streams.iter().filter_map(|s| s.arrivals.as_ref().map(|process| (Some(s.class.as_str()), process)));
+        shared.chain(own)
+    }
 }
 
 /// One generated stream of requests.
@@ -20,14 +31,54 @@ pub struct WorkloadConfig {
 pub struct StreamConfig {
     /// Name of the class in reports.
     pub class: String,
-    /// When requests arrive; `None` in a closed loop, where clients decide.
+    /// When requests arrive; `None` where the stream takes its share of the shared arrivals, and in a closed loop, where
+    /// clients decide.
     pub arrivals: Option<ArrivalProcess>,
+    /// Share of the shared arrivals, or of what the users of a closed loop ask for, relative to the other classes; > 0. With
+    /// `None` everywhere, users go through the classes in turn.
+    pub weight: Option<f64>,
+    /// Prompt and generated tokens.
+    pub lengths: StreamLengths,
+}
+
+/// The lengths of the requests of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StreamLengths {
+    /// A distribution for each side.
+    Separate {
+        /// Prompt tokens.
+        input_tokens: LengthDistribution,
+        /// Generated tokens, at least 1.
+        output_tokens: LengthDistribution,
+        /// Rank correlation of the two, -1 to 1 (Gaussian copula); 0 draws them independently.
+        correlation: f64,
+    },
+    /// Prompt and answer drawn together.
+    Paired(PairSchedule),
+}
+
+/// Pairs of lengths over time: pieces that each hold from an instant on; the first starts at 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairSchedule(pub Vec<PairPiece>);
+
+/// One piece of a [`PairSchedule`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairPiece {
+    /// Start of the piece.
+    pub at: SimTime,
+    /// What is drawn from, at least one.
+    pub pairs: Vec<WeightedPair>,
+}
+
+/// A prompt and its answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeightedPair {
     /// Prompt tokens.
-    pub input_tokens: LengthDistribution,
+    pub input_tokens: u32,
     /// Generated tokens, at least 1.
-    pub output_tokens: LengthDistribution,
-    /// Rank correlation of input and output length, -1 to 1 (Gaussian copula); 0 draws them independently.
-    pub length_correlation: f64,
+    pub output_tokens: u32,
+    /// Relative frequency, > 0.
+    pub weight: f64,
 }
 
 /// When the requests of a stream arrive.
@@ -68,6 +119,18 @@ pub enum ArrivalProcess {
         /// Mean sojourn in the off state.
         mean_off: Span,
     },
+}
+
+impl ArrivalProcess {
+    /// The rate over time; `None` for a process that switches by itself.
+    pub const fn schedule(&self) -> Option<&RateSchedule> {
+        match self {
+            Self::Poisson { rate } | Self::Constant { rate } | Self::Gamma { rate, .. } | Self::Weibull { rate, .. } => {
+                Some(rate)
+            }
+            Self::OnOff { .. } => None,
+        }
+    }
 }
 
 /// A rate over time, requests per second: pieces that each start at an instant; the first starts at 0.
@@ -216,6 +279,8 @@ pub struct TraceOptions {
     pub strict: bool,
     /// Read the whole file into memory and order it by arrival first.
     pub sort: bool,
+    /// When the turns of recorded sessions are sent.
+    pub sessions: SessionReplay,
     /// What becomes of prompts that share leading blocks (`hash_ids`).
     pub prefix_reuse: PrefixReuse,
     /// Tokens of one block of `hash_ids`, instead of the format's own.
@@ -259,6 +324,17 @@ pub enum TimeUnit {
     Nanoseconds,
     /// Date and time, `2024-05-10 00:00:00.009930+00:00` and its kin; without a zone it is UTC.
     Date,
+}
+
+/// When the turns of recorded sessions are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionReplay {
+    /// At their recorded instants, whether the answer before is there or not.
+    #[default]
+    Flatten,
+    /// Not before the answer before: with a recorded delay so long after it, else at the recorded instant or with the answer,
+    /// whichever is later. The whole trace is held in memory.
+    Follow,
 }
 
 /// What becomes of prompts that share leading blocks with earlier ones.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::WorkloadError;
+use super::trace::{CsvColumns, Wanted};
 
 /// Reads one column of a CSV file with a header as token counts, equal ones together, in ascending order. `weight` names a
 /// column of weights (each row counts once without); rows of weight 0 are left out. Gzip is recognised by content.
@@ -11,7 +12,7 @@ use super::error::WorkloadError;
 /// # Errors
 /// If the file cannot be read, lacks a column, or has no usable row; the message names file, line and field.
 pub fn token_counts(path: &Path, column: &str, weight: Option<&str>) -> Result<Vec<(u32, f64)>, WorkloadError> {
-    let mut reader = super::trace::CsvColumns::open(path, &[Some(column), weight])?;
+    let mut reader = CsvColumns::open(path, &[Wanted::Required(column), weight.map_or(Wanted::Nothing, Wanted::Required)])?;
     let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
     while let Some([tokens, weight]) = reader.next_row()? {
         let tokens = reader.parse(column, tokens.as_deref(), "a whole number of tokens", |t| t.parse::<u32>().ok())?;

@@ -5,7 +5,7 @@
 //! p (n - 1); windows start at the first arrival and a partial last one is left out; dispersion = variance / mean of the
 //! counts per window; peak/mean = largest window count / mean window count.
 
-use super::config::TraceConfig;
+use super::config::{SessionReplay, TraceConfig, TraceOptions};
 use super::error::WorkloadError;
 use super::trace::{ArrivalProfile, PrefixUse, RowOutcome, TraceFormat, TraceReader, TraceWarning};
 
@@ -173,12 +173,16 @@ struct Row {
 /// # Errors
 /// As [`TraceReader::open`] and [`TraceReader::next`].
 pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<TraceSummary, WorkloadError> {
+    // Turns without an instant of their own have to be put somewhere, where the user says what the format means by them.
+    let named = config.format.is_some();
+    let sessions = if named { SessionReplay::Follow } else { config.options.sessions };
+    let config = &TraceConfig { options: TraceOptions { sessions, ..config.options.clone() }, ..config.clone() };
     let mut reader = TraceReader::open(config)?;
     let timed = reader.has_arrivals();
     let mut rows: Vec<Row> = Vec::new();
     let mut classes: Vec<u64> = Vec::new();
     let mut zero_rows = [0; 3];
-    let (mut other_rows, mut session_rows, mut out_of_order) = (0, 0, 0);
+    let (mut other_rows, mut session_rows, mut waiting_rows, mut out_of_order) = (0, 0, 0, 0);
     let mut prefix = PrefixUse::exact();
     while config.options.max_rows.is_none_or(|most| (rows.len() as u64) + other_rows < most) {
         let row = match reader.next()? {
@@ -192,6 +196,7 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
         let at = row.arrival.unwrap_or(0);
         out_of_order += u64::from(rows.last().is_some_and(|last| at < last.at));
         session_rows += u64::from(row.in_session);
+        waiting_rows += u64::from(row.delay.is_some());
         match (row.input_tokens, row.output_tokens) {
             (0, 0) => zero_rows[0] += 1,
             (0, _) => zero_rows[1] += 1,
@@ -210,6 +215,7 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
     rows.sort_by_key(|row| row.at);
     let column = |of: fn(&Row) -> u32| rows.iter().map(of).collect::<Vec<u32>>();
     let (input, output) = (column(|r| r.input), column(|r| r.output));
+    let block_doubt = prefix.block_doubt();
     let prefix = (prefix.rows > 0).then(|| PrefixSummary {
         rows: prefix.rows,
         distinct_blocks: prefix.distinct_blocks(),
@@ -232,6 +238,11 @@ pub fn inspect(config: &TraceConfig, context_limit: Option<u32>) -> Result<Trace
         warnings: Vec::new(),
     };
     summary.warnings = warnings(&reader, &rows, &summary, context_limit);
+    summary.warnings.extend(block_doubt);
+    if waiting_rows > 0 {
+        summary.warnings.retain(|warning| !matches!(warning, TraceWarning::SessionsFlattened { .. }));
+        summary.warnings.push(TraceWarning::TurnsWait { rows: waiting_rows });
+    }
     Ok(summary)
 }
 
@@ -294,8 +305,14 @@ fn length_summary(mut tokens: Vec<u32>) -> Option<LengthSummary> {
         min,
         max,
         at_max: tokens.iter().rev().take_while(|t| **t == max).count() as u64,
-        cv: ratio(deviation, mean),
+        cv: variation(deviation, mean),
     })
+}
+
+/// Deviation over mean; what rounding leaves of equal values is 0.
+fn variation(deviation: f64, mean: f64) -> f64 {
+    let cv = ratio(deviation, mean);
+    if cv < 1e-9 { 0.0 } else { cv }
 }
 
 fn correlation(a: &[u32], b: &[u32]) -> f64 {
@@ -349,7 +366,7 @@ fn gaps(rows: &[Row]) -> GapSummary {
         p90: percentile(&sorted, 0.9),
         p99: percentile(&sorted, 0.99),
         max: sorted[sorted.len() - 1],
-        cv: ratio(deviation, mean),
+        cv: variation(deviation, mean),
         zero: rows.windows(2).filter(|w| w[0].at == w[1].at).count() as u64,
         above_10s: above(10.0),
         above_60s: above(60.0),

@@ -1,10 +1,30 @@
 //! Draws of token counts.
 
-use super::config::{LengthDistribution, LengthShape, StreamConfig};
+use super::config::{LengthDistribution, LengthShape};
 use super::error::WorkloadError;
 use super::quantiles::QuantileTable;
 use super::sampling::{AliasTable, Gamma, Lognormal, Pareto, copula_correlation, normal_cdf, standard_normal};
 use crate::engine::rng::SimRng;
+
+impl LengthDistribution {
+    /// The mean number of tokens before truncation and rounding; infinite where the distribution has none.
+    pub fn mean(&self) -> f64 {
+        match &self.shape {
+            LengthShape::Constant { value } => f64::from(*value),
+            LengthShape::Uniform { low, high } => (f64::from(*low) + f64::from(*high)) / 2.0,
+            LengthShape::Lognormal { mean, .. } | LengthShape::Gamma { mean, .. } => *mean,
+            LengthShape::Pareto { scale, alpha } if *alpha > 1.0 => alpha * scale / (alpha - 1.0),
+            LengthShape::Pareto { .. } => f64::INFINITY,
+            LengthShape::Empirical { values } => weighted_mean(values.iter().map(|v| (f64::from(v.0), v.1))),
+            LengthShape::Mixture { components } => weighted_mean(components.iter().map(|c| (c.distribution.mean(), c.weight))),
+        }
+    }
+}
+
+fn weighted_mean(values: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (sum, weights) = values.fold((0.0, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
+    sum / weights
+}
 
 /// A [`LengthDistribution`], ready to draw from.
 #[derive(Clone, Debug)]
@@ -191,18 +211,10 @@ struct Coupled {
 }
 
 impl LengthPair {
-    /// Prepares the lengths of a stream.
-    ///
-    /// # Errors
-    /// If a parameter has no meaning; outputs of 0 tokens are refused, since every answer has one.
-    pub fn new(stream: &StreamConfig) -> Result<Self, WorkloadError> {
-        Self::from_parts(&stream.input_tokens, &stream.output_tokens, stream.length_correlation)
-    }
-
     /// Prepares lengths from two distributions and their rank correlation.
     ///
     /// # Errors
-    /// As [`LengthPair::new`].
+    /// If a parameter has no meaning; outputs of 0 tokens are refused, since every answer has one.
     pub fn from_parts(input: &LengthDistribution, output: &LengthDistribution, correlation: f64) -> Result<Self, WorkloadError> {
         if output.min == 0 {
             let problem = "`0` tokens are no output: expected min >= 1";

@@ -9,11 +9,14 @@ mod evenly;
 pub mod fit;
 pub mod inspect;
 pub mod lengths;
+pub mod pairs;
 mod quantiles;
 mod rates;
 pub mod sampling;
+pub mod sessions;
 pub mod source;
 pub mod spans;
+pub mod stream_lengths;
 pub mod trace;
 
 pub use error::WorkloadError;

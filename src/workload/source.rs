@@ -4,10 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::arrivals::ArrivalSampler;
-use super::config::{ListedRequest, TraceConfig, WorkloadConfig};
+use super::config::{ListedRequest, SessionReplay, StreamConfig, TraceConfig, WorkloadConfig};
 use super::error::WorkloadError;
-use super::lengths::LengthPair;
-use super::trace::{ServeGenClient, ServeGenReplay, TraceFormat, TraceReplay, TraceReport};
+use super::sampling::AliasTable;
+use super::sessions::{RecordedSessions, SessionCounts};
+use super::stream_lengths::StreamSampler;
+use super::trace::{DropReason, ServeGenClient, ServeGenReplay, TraceFormat, TraceReplay, TraceReport};
 use crate::engine::rng::{SimRng, Streams};
 use crate::units::{SimTime, Span};
 
@@ -30,6 +32,8 @@ pub struct RequestSpec {
     pub service_time: Option<Span>,
     /// The worker asked for.
     pub worker: Option<u32>,
+    /// The recorded session it is a turn of, if the next turn waits for its end.
+    pub session: Option<u32>,
     /// Its number within its source, from 0; for a trace, the line of the file.
     pub row: u64,
 }
@@ -58,14 +62,63 @@ impl Classes {
     }
 }
 
-/// A generated stream with its next arrival.
+/// A generated stream: arrivals, each of which is a request of one of its members.
 #[derive(Clone, Debug)]
 struct Stream {
-    class: ClassId,
     arrivals: ArrivalSampler,
-    lengths: LengthPair,
-    draws: SimRng,
+    members: Vec<Member>,
+    /// Which member's request it is, where there are several.
+    choice: Option<(AliasTable, SimRng)>,
     row: u64,
+}
+
+/// A class with its lengths.
+#[derive(Clone, Debug)]
+struct Member {
+    class: ClassId,
+    lengths: StreamSampler,
+    draws: SimRng,
+}
+
+/// Index of the arrivals that classes share, among the random streams of arrivals.
+const SHARED: u64 = u64::MAX;
+
+impl Stream {
+    /// The arrivals that classes share, if the workload has such.
+    fn shared(config: &WorkloadConfig, streams: Streams, classes: &mut Classes) -> Result<Option<Self>, WorkloadError> {
+        let Some(process) = &config.shared_arrivals else { return Ok(None) };
+        let sharing = config.streams.iter().enumerate().filter(|(_, s)| s.arrivals.is_none());
+        let mut members = Vec::new();
+        let mut weights = Vec::new();
+        for (i, stream) in sharing {
+            members.push(Member::new(stream, i, streams, classes)?);
+            weights.push(stream.weight.unwrap_or(1.0));
+        }
+        let problem = "expected a class that takes part in the shared arrivals, with a weight > 0";
+        let table = AliasTable::new(&weights).ok_or_else(|| {
+            WorkloadError::parameter("classes", problem, "leave out the `arrivals` of a class to make it share")
+        })?;
+        let choice = Some((table, streams.stream("classes", 0)));
+        Ok(Some(Self { arrivals: ArrivalSampler::new(process, streams, SHARED)?, members, choice, row: 0 }))
+    }
+
+    /// The request that arrives at `arrival`.
+    fn draw(&mut self, arrival: SimTime) -> RequestSpec {
+        let member = self.choice.as_mut().map_or(0, |(table, rng)| table.draw(rng));
+        let Member { class, lengths, draws } = &mut self.members[member];
+        let (input_tokens, output_tokens) = lengths.draw(arrival, draws);
+        let row = self.row;
+        self.row += 1;
+        RequestSpec { arrival, input_tokens, output_tokens, class: *class, service_time: None, worker: None, session: None, row }
+    }
+}
+
+impl Member {
+    /// The lengths of the `i`-th stream.
+    fn new(stream: &StreamConfig, i: usize, streams: Streams, classes: &mut Classes) -> Result<Self, WorkloadError> {
+        let draws = streams.stream("lengths", i as u64);
+        Ok(Self { class: classes.id(&stream.class)?, lengths: StreamSampler::new(&stream.lengths)?, draws })
+    }
 }
 
 /// A replayed trace with its next request.
@@ -74,6 +127,8 @@ struct Trace {
     class: ClassId,
     /// Classes of this workload for the class names of the trace.
     classes: Vec<ClassId>,
+    /// Where turns wait for one another: all requests that are not sent yet.
+    sessions: Option<RecordedSessions>,
     next: Option<RequestSpec>,
 }
 
@@ -91,7 +146,7 @@ enum Turn {
 }
 
 /// All requests of a workload in order of arrival. At one instant, written-out requests come first (in the order of the
-/// file), then the trace (in its own order), then the streams by index.
+/// file), then the trace (in its own order), then the shared arrivals, then the streams by index.
 pub struct RequestSource {
     classes: Classes,
     bounds: Bounds,
@@ -104,10 +159,10 @@ pub struct RequestSource {
 }
 
 impl RequestSource {
-    /// Opens a workload. Streams without arrivals (closed loops) take no part.
+    /// Opens a workload. Without shared arrivals, streams that have none of their own (closed loops) take no part.
     ///
-    /// Random streams: `arrivals`, `arrival states` and `lengths` by the index of the stream in the configuration; those
-    /// of traces are named there.
+    /// Random streams: `arrivals`, `arrival states` and `lengths` by the index of the stream in the configuration, `classes`
+    /// for whose request a shared arrival is; those of traces are named there.
     ///
     /// # Errors
     /// If a parameter has no meaning or the trace cannot be read.
@@ -116,16 +171,12 @@ impl RequestSource {
         for stream in &config.streams {
             classes.id(&stream.class)?;
         }
-        let mut generated = Vec::new();
+        let mut generated: Vec<Stream> = Stream::shared(config, streams, &mut classes)?.into_iter().collect();
         for (i, stream) in config.streams.iter().enumerate() {
             let Some(process) = &stream.arrivals else { continue };
-            generated.push(Stream {
-                class: classes.id(&stream.class)?,
-                arrivals: ArrivalSampler::new(process, streams, i as u64)?,
-                lengths: LengthPair::new(stream)?,
-                draws: streams.stream("lengths", i as u64),
-                row: 0,
-            });
+            let arrivals = ArrivalSampler::new(process, streams, i as u64)?;
+            let members = vec![Member::new(stream, i, streams, &mut classes)?];
+            generated.push(Stream { arrivals, members, choice: None, row: 0 });
         }
         let trace = config.trace.as_ref().map(|trace| Trace::open(trace, streams, bounds, &mut classes)).transpose()?;
         let listed = Listed::new(&config.requests, &mut classes)?;
@@ -168,6 +219,9 @@ impl RequestSource {
             Turn::Trace => {
                 let Some(trace) = &mut self.trace else { return Ok(None) };
                 let request = trace.next;
+                if let (Some(request), Some(sessions)) = (&request, &mut trace.sessions) {
+                    sessions.sent_first(request);
+                }
                 trace.fetch(&mut self.classes)?;
                 Ok(request)
             }
@@ -192,10 +246,7 @@ impl RequestSource {
     fn draw(&mut self, i: usize) -> RequestSpec {
         let stream = &mut self.streams[i];
         let arrival = std::mem::replace(&mut self.heads[i], stream.arrivals.next().unwrap_or(SimTime::NEVER));
-        let (input_tokens, output_tokens) = stream.lengths.draw(&mut stream.draws);
-        let row = stream.row;
-        stream.row += 1;
-        RequestSpec { arrival, input_tokens, output_tokens, class: stream.class, service_time: None, worker: None, row }
+        stream.draw(arrival)
     }
 
     /// The account of the trace, if there is one; a request that was read but not handed out counts as not replayed.
@@ -205,8 +256,41 @@ impl RequestSource {
             Replay::Rows(replay) => replay.report(),
             Replay::ServeGen(replay) => replay.report(),
         };
-        report.take_back(u64::from(trace.next.is_some()));
+        let (unsent, broken) = trace.sessions.as_ref().map_or((0, 0), RecordedSessions::unsent);
+        report.take_back(DropReason::AfterTheEnd, unsent + u64::from(trace.next.is_some()));
+        report.take_back(DropReason::BrokenSession, broken);
         Some(report)
+    }
+
+    fn sessions(&mut self) -> Option<&mut RecordedSessions> {
+        self.trace.as_mut()?.sessions.as_mut()
+    }
+
+    /// A turn of a recorded session is over at `now`, `answered` or not: when the next is sent, if there is one. A session
+    /// whose turn got no answer is over.
+    pub fn turn_ended(&mut self, session: u32, now: SimTime, answered: bool) -> Option<SimTime> {
+        self.sessions()?.ended(session, now, answered)
+    }
+
+    /// The turn of a recorded session that [`turn_ended`](Self::turn_ended) announced for this instant; `None` if the bounds
+    /// let nothing more arrive.
+    pub fn next_turn(&mut self, session: u32) -> Option<RequestSpec> {
+        let Bounds { horizon, requests } = self.bounds;
+        let emitted = self.emitted;
+        let due = |at: SimTime| requests.is_none_or(|most| emitted < most) && horizon.is_none_or(|horizon| at < horizon);
+        let turn = self.sessions()?.next_turn(session, due)?;
+        self.emitted += 1;
+        Some(turn)
+    }
+
+    /// Whether turns of recorded sessions will be sent at instants already known.
+    pub fn turns_pending(&self) -> bool {
+        self.trace.as_ref().and_then(|trace| trace.sessions.as_ref()).is_some_and(RecordedSessions::has_pending)
+    }
+
+    /// What became of recorded sessions, where their turns wait for one another.
+    pub fn session_counts(&self) -> Option<SessionCounts> {
+        self.trace.as_ref()?.sessions.as_ref().map(RecordedSessions::counts)
     }
 }
 
@@ -227,44 +311,67 @@ impl Trace {
             let problem = "a trace that repeats has no end: expected a horizon or a number of requests";
             return Err(WorkloadError::parameter("trace.repeat", problem, "set `horizon` or `requests`"));
         }
-        let mut trace = Self { reader, class: classes.id(&config.class)?, classes: Vec::new(), next: None };
+        let follow = config.options.sessions == SessionReplay::Follow;
+        let class = classes.id(&config.class)?;
+        let mut trace = Self { reader, class, classes: Vec::new(), sessions: None, next: None };
+        if follow {
+            let mut sessions = RecordedSessions::default();
+            while let Some((request, delay)) = trace.read(classes)? {
+                sessions.add(request, delay);
+            }
+            trace.sessions = Some(sessions);
+        }
         trace.fetch(classes)?;
         Ok(trace)
     }
 
-    /// Reads one request ahead.
+    /// Holds one request ahead.
     fn fetch(&mut self, classes: &mut Classes) -> Result<(), WorkloadError> {
-        self.next = match &mut self.reader {
+        self.next = match &mut self.sessions {
+            Some(sessions) => sessions.next_first(),
+            None => self.read(classes)?.map(|(request, _)| request),
+        };
+        Ok(())
+    }
+
+    /// Reads or draws one request; a turn of a session may be sent a span after the answer before.
+    fn read(&mut self, classes: &mut Classes) -> Result<Option<(RequestSpec, Option<Span>)>, WorkloadError> {
+        match &mut self.reader {
             Replay::ServeGen(replay) => {
                 let row = replay.report().emitted;
                 let class = self.class;
-                replay.next().map(|(arrival, input_tokens, output_tokens)| RequestSpec {
+                let drawn = replay.next().map(|(arrival, input_tokens, output_tokens)| RequestSpec {
                     arrival,
                     input_tokens,
                     output_tokens,
                     class,
                     service_time: None,
                     worker: None,
+                    session: None,
                     row,
-                })
+                });
+                Ok(drawn.map(|request| (request, None)))
             }
             Replay::Rows(replay) => {
                 let request = replay.next()?;
                 for name in &replay.class_names()[self.classes.len()..] {
                     self.classes.push(classes.id(name)?);
                 }
-                request.map(|r| RequestSpec {
-                    arrival: r.arrival,
-                    input_tokens: r.input_tokens,
-                    output_tokens: r.output_tokens,
-                    class: r.class.map_or(self.class, |c| self.classes[usize::from(c)]),
-                    service_time: r.service_time,
-                    worker: r.worker,
-                    row: r.line,
-                })
+                Ok(request.map(|r| {
+                    let spec = RequestSpec {
+                        arrival: r.arrival,
+                        input_tokens: r.input_tokens,
+                        output_tokens: r.output_tokens,
+                        class: r.class.map_or(self.class, |c| self.classes[usize::from(c)]),
+                        service_time: r.service_time,
+                        worker: r.worker,
+                        session: r.session,
+                        row: r.line,
+                    };
+                    (spec, r.delay)
+                }))
             }
-        };
-        Ok(())
+        }
     }
 }
 
@@ -310,6 +417,7 @@ impl Listed {
             class: *class,
             service_time: request.service_time,
             worker: request.worker,
+            session: None,
             row,
         })
     }
@@ -318,7 +426,9 @@ impl Listed {
 /// Lengths without arrivals, for clients who decide themselves when to ask.
 pub struct LengthSource {
     classes: Classes,
-    streams: Vec<(ClassId, LengthPair, SimRng)>,
+    streams: Vec<Member>,
+    /// Which stream is asked for, where streams have weights.
+    choice: Option<AliasTable>,
 }
 
 /// One draw of a [`LengthSource`].
@@ -340,16 +450,13 @@ impl LengthSource {
     /// If a parameter has no meaning.
     pub fn open(config: &WorkloadConfig, streams: Streams) -> Result<Self, WorkloadError> {
         let mut classes = Classes::default();
-        let mut opened = Vec::new();
-        for (i, stream) in config.streams.iter().enumerate() {
-            opened.push((classes.id(&stream.class)?, LengthPair::new(stream)?, streams.stream("lengths", i as u64)));
-        }
-        Ok(Self { classes, streams: opened })
-    }
-
-    /// Number of streams.
-    pub fn len(&self) -> usize {
-        self.streams.len()
+        let opened = config.streams.iter().enumerate();
+        let opened = opened.map(|(i, stream)| Member::new(stream, i, streams, &mut classes)).collect::<Result<_, _>>()?;
+        let weighted = config.streams.iter().any(|stream| stream.weight.is_some());
+        let weights: Vec<f64> = config.streams.iter().map(|stream| stream.weight.unwrap_or(1.0)).collect();
+        let problem = || WorkloadError::parameter("classes", "expected weights > 0", "leave them out to take turns");
+        let choice = weighted.then(|| AliasTable::new(&weights).ok_or_else(problem)).transpose()?;
+        Ok(Self { classes, streams: opened, choice })
     }
 
     /// Whether there is no stream.
@@ -362,13 +469,31 @@ impl LengthSource {
         &self.classes.0
     }
 
-    /// One draw from stream `index`.
+    /// The index of the stream that the `n`-th choice falls on: by weight where there are weights, else in turn.
+    pub fn choose(&self, n: u64, rng: &mut SimRng) -> usize {
+        match &self.choice {
+            Some(table) => table.draw(rng),
+            None => (n % self.streams.len().max(1) as u64) as usize,
+        }
+    }
+
+    /// One draw from stream `index` for a request of the instant `at`, by the stream's own randomness.
     ///
     /// # Panics
     /// If there is no such stream.
-    pub fn draw(&mut self, index: usize) -> DrawnLengths {
-        let (class, lengths, rng) = &mut self.streams[index];
-        let (input_tokens, output_tokens) = lengths.draw(rng);
+    pub fn draw(&mut self, index: usize, at: SimTime) -> DrawnLengths {
+        let Member { class, lengths, draws } = &mut self.streams[index];
+        let (input_tokens, output_tokens) = lengths.draw(at, draws);
+        DrawnLengths { class: *class, input_tokens, output_tokens }
+    }
+
+    /// One draw from stream `index` for a request of the instant `at`, by the randomness of who asks.
+    ///
+    /// # Panics
+    /// If there is no such stream.
+    pub fn draw_by(&self, index: usize, at: SimTime, rng: &mut SimRng) -> DrawnLengths {
+        let Member { class, lengths, .. } = &self.streams[index];
+        let (input_tokens, output_tokens) = lengths.draw(at, rng);
         DrawnLengths { class: *class, input_tokens, output_tokens }
     }
 }

@@ -42,3 +42,47 @@ fn the_threshold_sweep_of_the_readme_is_what_a_sweep_gives() {
     results_of(&["sweep", "scenarios/sweep-threshold.toml"], folder.path());
     assert_committed("sweep-threshold-sweep", folder.path(), &["cells.csv", "charts/heat-map-rate_529.svg"]);
 }
+
+/// Commands of the code blocks of a guide.
+fn commands(guide: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(guide)).expect("the guide");
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("shedcast ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_of_the_guide_to_traffic_works() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Results and files that commands write go to the folder; scenarios are read from the checkout.
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let all = commands("traffic.md");
+    assert!(all.len() > 5, "the guide has commands: {all:?}");
+    for line in all {
+        let line = line.replace("scenarios/", &format!("{}/", scenarios.display()));
+        let mut command = Command::new(cargo_bin!("shedcast"));
+        command.current_dir(folder.path()).args(line.split_whitespace());
+        command.assert().success();
+    }
+    let table = fs::read_to_string(folder.path().join("swell.toml")).expect("the fit");
+    assert!(table.contains("csv = \"swell-lengths.csv\"") && folder.path().join("swell-lengths.csv").exists());
+}
+
+#[test]
+fn two_bursty_classes_and_chats_show_what_their_files_say() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let said = results_of(&["run", "scenarios/two-classes.toml", "--no-charts"], &folder.path().join("classes"));
+    for class in ["chat", "code", "batch"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("  {class} "))), "{class}: {said}");
+    }
+    let summary = |sets: &[&str]| -> serde_json::Value {
+        let mut arguments = vec!["run", "scenarios/two-classes.toml", "--no-charts", "--format", "json"];
+        sets.iter().for_each(|set| arguments.extend(["--set", set]));
+        serde_json::from_str(&results_of(&arguments, &folder.path().join("classes"))).expect("JSON")
+    };
+    let of = |summary: &serde_json::Value, name: &str| summary["total"][name].as_f64().expect("a figure");
+    let (bounded, free) = (summary(&[]), summary(&["clients.retry.budget=none"]));
+    assert!(of(&free, "amplification") > 1.5 && of(&bounded, "amplification") < 1.1);
+    assert!(of(&free, "throughput") < of(&bounded, "throughput") * 1.01, "retries bring nothing");
+    let chats = results_of(&["run", "scenarios/chat-sessions.toml", "--no-charts"], &folder.path().join("chats"));
+    assert!(chats.contains("broken by a turn without answer"), "{chats}");
+}

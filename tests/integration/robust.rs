@@ -4,13 +4,19 @@
 mod bad_inputs;
 #[path = "robust/bench.rs"]
 mod bench;
+#[path = "robust/documents.rs"]
+mod documents;
 #[path = "robust/fuzz.rs"]
 mod fuzz;
 #[path = "robust/kill.rs"]
 mod kill;
+#[path = "robust/learning.rs"]
+mod learning;
 #[path = "robust/output.rs"]
 mod output;
 #[path = "robust/scenarios.rs"]
 mod scenarios;
+#[path = "robust/schemas.rs"]
+mod schemas;
 #[path = "robust/soak.rs"]
 mod soak;

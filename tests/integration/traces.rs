@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use shedcast::engine::Streams;
+use shedcast::experiment::imitation::{TOLERANCE, compare_refusals};
+use shedcast::scenario::Scenario;
 use shedcast::workload::config::{TraceConfig, WorkloadConfig};
+use shedcast::workload::fit::{FitOptions, fit};
 use shedcast::workload::{Bounds, RequestSource, RequestSpec};
 
 use crate::harness::shared;
@@ -33,6 +36,25 @@ fn azure_2023_is_read_to_the_last_microsecond() {
         let requests = replay(path);
         let last = requests.last().expect("requests").arrival.as_nanos();
         assert_eq!((requests.len(), last), (rows, last_micros * 1_000), "{file}");
+    }
+}
+
+#[test]
+fn an_imitation_of_the_azure_conversation_is_refused_as_often_as_the_trace() {
+    let Some(path) = shared("data/traces/azure2023/AzureLLMInferenceTrace_conv.csv") else { return };
+    let trace = TraceConfig { path, class: "default".to_owned(), ..TraceConfig::default() };
+    let fit = fit(&trace, FitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    // Slots refuse in one fleet, the decode threshold in the other: 14 % and 8 %.
+    for (limits, share) in [
+        ("engine_request_limit = 10\nrequest_queue_limit = 4\nkv_total_blocks = 2000", 0.138),
+        ("kv_total_blocks = 1500\n[frontend]\nrouter_mode = \"kv\"\nactive_decode_blocks_threshold = 0.8", 0.079),
+    ] {
+        let text = format!("horizon = \"1h\"\n[fleet]\nworkers = 1\nengine = \"h100-llama-3.1-8b-bf16-vllm\"\n{limits}\n");
+        let scenario = Scenario::parse(&text, "fleet.toml", &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+        let refusals = compare_refusals(&scenario, &trace, &fit).unwrap_or_else(|error| panic!("{error}"));
+        let (refused, error) = (refusals.trace.expect("refusals"), refusals.relative_error().expect("refusals"));
+        assert!((refused / share - 1.0).abs() < 0.05, "{refused} of the trace is refused");
+        assert!(error.abs() < TOLERANCE, "{limits}: off by {error}: {refusals:?}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! An attempt from its frontend through a gate to its end, and what its client does then.
 
 use super::network::Reply;
-use super::{Event, Simulation, kind};
+use super::{Event, Simulation, kind, lane};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::clients::Failure;
 use crate::cluster::observer::{AttemptOutcome, Observer, RequestOutcome};
-use crate::cluster::request::{Attempt, Request, Stage};
+use crate::cluster::request::{Attempt, Request, Sender, Stage};
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalLayer, RefusalReason, WorkerId};
@@ -18,10 +18,11 @@ const BROKEN_STATUS: u16 = 500;
 const UNAVAILABLE_STATUS: u16 = crate::control::status::UNAVAILABLE_STATUS;
 
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
-    /// A request arrives.
-    pub(super) fn arrive(&mut self, spec: &RequestSpec) {
+    /// A request arrives; `sender` waits for its end.
+    pub(super) fn arrive(&mut self, spec: &RequestSpec, sender: Sender) {
         let mut request = Request {
             id: self.arrived,
+            sender,
             arrival: self.now,
             input_tokens: spec.input_tokens,
             output_tokens: spec.output_tokens,
@@ -87,10 +88,11 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn start_patience(&mut self, attempt: u32) {
         let clients = self.setup.clients;
         let stamp = self.attempts.stamp(attempt);
-        for (patience, first_token) in [(clients.patience_first_token, true), (clients.patience, false)] {
+        let (first, whole) = ((clients.patience_first_token, true), (clients.patience, false));
+        for (lane, (patience, first_token)) in [(lane::FIRST_TOKEN, first), (lane::ANSWER, whole)] {
             if let Some(patience) = patience {
                 let at = self.now.saturating_add(patience);
-                self.queue.push(at, kind::GIVE_UP, Event::GiveUp { attempt, stamp, first_token });
+                self.queue.push_in(lane, at, kind::GIVE_UP, Event::GiveUp { attempt, stamp, first_token });
             }
         }
     }
@@ -296,9 +298,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 self.end_request(index, attempt, RequestOutcome::Unservable);
                 return;
             }
-            AttemptOutcome::Refused { status, .. } => (Failure::Status(*status), RequestOutcome::LostToOverload),
-            AttemptOutcome::Unavailable { .. } => (Failure::Status(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
-            AttemptOutcome::Failed => (Failure::Status(BROKEN_STATUS), RequestOutcome::Failed),
+            AttemptOutcome::Refused { status, .. } => (Failure::Refused(*status), RequestOutcome::LostToOverload),
+            AttemptOutcome::Unavailable { .. } => (Failure::Refused(UNAVAILABLE_STATUS), RequestOutcome::LostToUnavailability),
+            AttemptOutcome::Failed => (Failure::Broken(BROKEN_STATUS), RequestOutcome::Failed),
             AttemptOutcome::Cancelled => (Failure::Timeout, RequestOutcome::GaveUp),
         };
         match self.clients.after(request, failure) {
@@ -313,11 +315,13 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     fn end_request(&mut self, index: u32, last: u32, outcome: RequestOutcome) {
         let request = &self.requests[index];
-        let id = request.id;
+        let (id, sender) = (request.id, request.sender);
         self.observer.request_ended(self.now, request, &self.attempts[last], outcome);
         self.tell(id, || StoryEvent::Over { outcome });
         self.requests.discard(index);
-        self.next_of_user();
+        if let Some(at) = self.source.ended(sender, self.now, outcome == RequestOutcome::Completed) {
+            self.queue.push(at, kind::RETRY, Event::Next { sender });
+        }
     }
 
     /// A client runs out of patience.

@@ -8,7 +8,7 @@
 //! | `loads.rs` | load reports and threshold posts on their way to the frontends |
 //! | `fleet.rs` | workers joining, leaving, changing; scripted events |
 //! | `sampling.rs` | what a sample of the time series sees |
-//! | `source.rs` | where requests come from: arrivals, or users in a closed loop |
+//! | `source.rs` | where requests come from: arrivals, users in a closed loop, turns of recorded sessions |
 //! | `updates.rs` | threshold updates on their way from stored to in force |
 //! | `faults.rs` | crashes, drains, slow workers, slow networks, scaling |
 //! | `network.rs` | dispatches and answers over a slow network |
@@ -33,19 +33,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::batching::{StepEvent, StepGroup, Watch};
 use super::clients::Clients;
 use super::config::{ClientConfig, EventAction, FleetConfig, FrontendConfig, RouterMode, ScenarioEvent, TelemetryConfig};
-use super::event::{Event, kind};
+use super::event::{Event, kind, lane};
 use super::frontend::{Frontend, Spread, settings};
 use super::observer::{FleetSample, Observer};
-use super::request::{Attempt, Request};
+use super::request::{Attempt, Request, Sender};
 use super::slab::Slab;
 use super::telemetry::Telemetry;
 use super::worker::{Engine, Worker};
-use crate::engine::{EventQueue, SimRng, Streams};
+use crate::engine::{Deadlines, EventQueue, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 use crate::workload::error::WorkloadError;
 use crate::workload::source::RequestSpec;
-use crate::workload::spans::SpanSampler;
 use fleet::View;
 use network::Answer;
 use quality::Quality;
@@ -109,13 +108,12 @@ pub struct Remote {
     pub arrived: AtomicU64,
 }
 
-/// A group of ranks and its event.
+/// A group of ranks.
 #[derive(Clone, Debug)]
 struct Group<G> {
     steps: G,
     /// Its first rank, counted over the fleet.
     first_rank: u32,
-    stamp: u32,
     dirty: bool,
 }
 
@@ -126,9 +124,13 @@ pub struct Simulation<'a, G, O> {
     pub observer: O,
     now: SimTime,
     queue: EventQueue<Event>,
+    /// When each group ends its step, or its run of steps.
+    step_ends: Deadlines,
     events: u64,
     source: Source,
     head: Option<RequestSpec>,
+    /// Classes whose names the observer knows.
+    classes_named: usize,
     requests: Slab<Request>,
     attempts: Slab<Attempt>,
     arrived: u64,
@@ -146,8 +148,6 @@ pub struct Simulation<'a, G, O> {
     spread: Spread,
     telemetry: Option<Telemetry>,
     clients: Clients,
-    think: Option<SpanSampler>,
-    think_rng: SimRng,
     updates: Updates,
     /// Where decisions are judged: what they are held against.
     quality: Option<Quality>,
@@ -183,17 +183,18 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let telemetry = telemetry
             .then(|| Telemetry::new(setup.telemetry, rank_names.len(), setup.frontend.frontends, streams))
             .transpose()?;
-        let think = setup.clients.closed_loop.as_ref().map(|c| SpanSampler::new(&c.think_time)).transpose()?;
         let source = Source::open(&setup)?;
         let quality = setup.judge_decisions.then(|| Quality::new(settings, setup.frontend.frontends, workers.len()));
         let followed = observer.follows();
         let mut simulation = Self {
             observer,
             now: SimTime::ZERO,
-            queue: EventQueue::new(),
+            queue: EventQueue::with_lanes(lane::COUNT),
+            step_ends: Deadlines::new(groups.len()),
             events: 0,
             source,
             head: None,
+            classes_named: 0,
             requests: Slab::new(),
             attempts: Slab::new(),
             arrived: 0,
@@ -206,9 +207,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             views: VecDeque::new(),
             spread: Spread::new(setup.frontend, streams),
             telemetry,
-            clients: Clients::new(setup.clients, streams),
-            think,
-            think_rng: streams.stream("think", 0),
+            clients: Clients::new(setup.clients, setup.frontend.retry_after, streams),
             updates: Updates::new(setup.frontend.frontends),
             quality,
             services: 0,
@@ -237,11 +236,21 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         self.schedule_events();
         self.schedule_sample();
         if let Some(closed) = &self.setup.clients.closed_loop {
-            for _ in 0..closed.users {
-                self.queue.push(SimTime::ZERO, kind::RETRY, Event::NextOfUser);
+            for user in 0..closed.users {
+                self.queue.push(SimTime::ZERO, kind::RETRY, Event::Next { sender: Sender::User(user) });
             }
         }
+        self.read_ahead()
+    }
+
+    /// Holds the next arrival; classes that a trace names with it are told before it arrives.
+    fn read_ahead(&mut self) -> Result<(), WorkloadError> {
         self.head = self.source.next_arrival()?;
+        let names = self.source.class_names();
+        if names.len() > self.classes_named {
+            self.classes_named = names.len();
+            self.observer.classes_named(names);
+        }
         Ok(())
     }
 
@@ -254,7 +263,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let ended = loop {
             let queued = self.queue.peek().unwrap_or((SimTime::NEVER, u8::MAX));
             let arrival = self.head.as_ref().map_or((SimTime::NEVER, u8::MAX), |spec| (spec.arrival, kind::ARRIVAL));
-            let next = queued.min(arrival);
+            let (step_end, group) = self.step_ends.earliest();
+            let step_end = (step_end, kind::STEP_END);
+            let next = queued.min(arrival).min(step_end);
             if !self.dirty.is_empty() && (self.now, kind::START) <= next {
                 self.start_steps();
                 continue;
@@ -266,7 +277,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 self.now = horizon;
                 break Ended::Horizon;
             }
-            if next.1 == u8::MAX {
+            if next.0 == SimTime::NEVER {
                 // Nothing will ever happen again; a run with a horizon lasts until there.
                 match self.setup.horizon {
                     Some(horizon) => self.now = horizon,
@@ -282,10 +293,12 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             }
             debug_assert!(self.now <= next.0, "time never runs backwards");
             self.now = next.0;
-            if arrival < queued {
+            if next == step_end {
+                self.step_end(group);
+            } else if next == arrival {
                 let spec = self.head.take().expect("an arrival is due");
-                self.arrive(&spec);
-                self.head = self.source.next_arrival()?;
+                self.arrive(&spec, spec.session.map_or(Sender::World, Sender::Session));
+                self.read_ahead()?;
             } else {
                 let event = self.queue.pop().expect("an event is due").event;
                 self.handle(event);
@@ -296,7 +309,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
     }
 
     fn is_drained(&self) -> bool {
-        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.users_go_on()
+        self.head.is_none() && self.requests.is_empty() && self.attempts.is_empty() && !self.source.goes_on()
     }
 
     /// What is looked at now and then only: bounds, progress, a wish to stop.
@@ -315,7 +328,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::StepEnd { group, stamp } => self.step_end(group, stamp),
             Event::ServiceEnd { attempt, service } => self.service_end(attempt, service),
             Event::Debounce { rank } => self.debounced(rank),
             Event::Deliver { report } => self.receive(report),
@@ -326,9 +338,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 }
             }
             Event::GiveUp { attempt, stamp, first_token } => self.give_up(attempt, stamp, first_token),
-            Event::NextOfUser => {
-                if let Some(spec) = self.source.next_of_user(self.now) {
-                    self.arrive(&spec);
+            Event::Next { sender } => {
+                if let Some(spec) = self.source.next_of(sender, self.now) {
+                    self.arrive(&spec, sender);
                 }
             }
             Event::Scripted { index } => self.scripted(index),
@@ -350,14 +362,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let at = SimTime::ZERO.saturating_add(self.setup.sample_interval.saturating_mul(self.next_sample));
         self.next_sample += 1;
         self.queue.push(at, kind::SAMPLE, Event::Sample);
-    }
-
-    /// A closed-loop user whose request is over thinks, then sends the next.
-    fn next_of_user(&mut self) {
-        if let Some(think) = &self.think {
-            let at = self.now.saturating_add(think.draw(&mut self.think_rng));
-            self.queue.push(at, kind::RETRY, Event::NextOfUser);
-        }
     }
 
     /// A frontend decides: that matters to an update which is under way there.
@@ -432,7 +436,7 @@ fn place_groups<G: StepGroup>(workers: &[Worker], engines: &[Engine], watch: Wat
         let (count, ranks) = if worker.lockstep { (1, worker.ranks) } else { (worker.ranks, 1) };
         for i in 0..count {
             let steps = G::new(spec.clone(), ranks, watch);
-            groups.push(Group { steps, first_rank: worker.first_rank + i, stamp: 0, dirty: false });
+            groups.push(Group { steps, first_rank: worker.first_rank + i, dirty: false });
         }
     }
     groups

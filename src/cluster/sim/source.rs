@@ -1,24 +1,18 @@
-//! Where requests come from: arrivals of the workload, or users in a closed loop.
+//! Where requests come from: arrivals of the workload, users in a closed loop, or the next turns of recorded sessions.
 
 use super::Setup;
+use crate::cluster::request::Sender;
+use crate::cluster::users::Users;
 use crate::units::SimTime;
 use crate::workload::error::WorkloadError;
-use crate::workload::source::{Bounds, LengthSource, RequestSource, RequestSpec};
+use crate::workload::sessions::SessionCounts;
+use crate::workload::source::{Bounds, RequestSource, RequestSpec};
 use crate::workload::trace::TraceReport;
 
 /// The requests of a run.
 pub struct Source {
     arrivals: RequestSource,
     users: Option<Users>,
-}
-
-/// What a closed loop may still send.
-struct Users {
-    lengths: LengthSource,
-    /// Requests sent so far: they go through the streams in turn.
-    sent: u64,
-    most: u64,
-    horizon: SimTime,
 }
 
 impl Source {
@@ -29,15 +23,9 @@ impl Source {
     pub(super) fn open(setup: &Setup<'_>) -> Result<Self, WorkloadError> {
         let bounds = Bounds { horizon: setup.horizon, requests: setup.requests };
         let arrivals = RequestSource::open(setup.workload, setup.streams, bounds)?;
-        let users = setup.clients.closed_loop.as_ref().map(|_| -> Result<Users, WorkloadError> {
-            Ok(Users {
-                lengths: LengthSource::open(setup.workload, setup.streams)?,
-                sent: 0,
-                most: setup.requests.unwrap_or(u64::MAX),
-                horizon: setup.horizon.unwrap_or(SimTime::NEVER),
-            })
-        });
-        Ok(Self { arrivals, users: users.transpose()? })
+        let closed = setup.clients.closed_loop.as_ref();
+        let users = closed.map(|config| Users::new(config, setup.workload, setup.streams, bounds)).transpose()?;
+        Ok(Self { arrivals, users })
     }
 
     /// The next arrival of the open part.
@@ -45,29 +33,27 @@ impl Source {
         self.arrivals.next()
     }
 
-    /// A user sends the next request of the closed loop, unless it has sent all.
-    pub(super) fn next_of_user(&mut self, now: SimTime) -> Option<RequestSpec> {
-        let users = self.users.as_mut().filter(|users| users.sent < users.most && now < users.horizon)?;
-        if users.lengths.is_empty() {
-            return None;
+    /// Who waited sends what is next, if there is anything left to send.
+    pub(super) fn next_of(&mut self, sender: Sender, now: SimTime) -> Option<RequestSpec> {
+        match sender {
+            Sender::World => None,
+            Sender::User(user) => self.users.as_mut()?.send(user, now),
+            Sender::Session(session) => self.arrivals.next_turn(session),
         }
-        let drawn = users.lengths.draw((users.sent % users.lengths.len() as u64) as usize);
-        let row = users.sent;
-        users.sent += 1;
-        Some(RequestSpec {
-            arrival: now,
-            input_tokens: drawn.input_tokens,
-            output_tokens: drawn.output_tokens,
-            class: drawn.class,
-            service_time: None,
-            worker: None,
-            row,
-        })
     }
 
-    /// Whether users have requests left to send.
-    pub(super) fn users_go_on(&self) -> bool {
-        self.users.as_ref().is_some_and(|users| users.sent < users.most)
+    /// A request of `sender` is over, `answered` or not: when it sends the next, if ever.
+    pub(super) fn ended(&mut self, sender: Sender, now: SimTime, answered: bool) -> Option<SimTime> {
+        match sender {
+            Sender::World => None,
+            Sender::User(user) => Some(now.saturating_add(self.users.as_mut()?.think(user, now, answered))),
+            Sender::Session(session) => self.arrivals.turn_ended(session, now, answered),
+        }
+    }
+
+    /// Whether somebody has requests left to send that are no arrivals.
+    pub(super) fn goes_on(&self) -> bool {
+        self.users.as_ref().is_some_and(Users::go_on) || self.arrivals.turns_pending()
     }
 
     /// Names of the classes, by index.
@@ -78,5 +64,10 @@ impl Source {
     /// The account of the trace, if one is replayed.
     pub fn trace_report(&self) -> Option<TraceReport> {
         self.arrivals.trace_report()
+    }
+
+    /// What became of sessions, where users or a trace have such.
+    pub fn session_counts(&self) -> Option<SessionCounts> {
+        self.users.as_ref().and_then(Users::session_counts).or_else(|| self.arrivals.session_counts())
     }
 }

@@ -42,6 +42,8 @@ pub enum Note {
     AtTheEnd,
     /// An easier cell (second) surely misses a target that a harder one (first) surely meets: the measures do not run one way.
     NotMonotone(usize, usize),
+    /// No cell meets the targets, and the easiest (second) misses them by more than another one (first).
+    Turns(usize, usize),
     /// A cell is saturated: its latencies grow with the length of the run.
     Saturated(usize),
     /// How many times as much must be simulated to decide, as far as the intervals so far can tell.
@@ -174,9 +176,15 @@ fn along(lab: &mut Lab<'_>, description: &Description) -> Result<Found, Halt> {
     // Without a closed form: few workers and little load are quick to simulate.
     let start = description.start.unwrap_or(if matches!(description.quest, Quest::Fewest { .. }) { 0 } else { cells - 1 });
     let border = line::search(lab, cells, start)?;
-    let next = border.first.map_or(Some(cells - 1), |first| first.checked_sub(1));
+    let goals = &description.goals;
+    let nearest = |lab: &Lab<'_>| {
+        let excess = |cell: &usize| lab.judgement(0, *cell).excess(goals);
+        lab.cells().into_iter().rev().min_by(|a, b| excess(a).total_cmp(&excess(b)))
+    };
+    let next = border.first.map_or_else(|| nearest(lab), |first| first.checked_sub(1));
     let at_the_end = border.first == Some(0) && border.verdict == Verdict::Met;
-    let notes = if at_the_end { vec![Note::AtTheEnd] } else { Vec::new() };
+    let mut notes = if at_the_end { vec![Note::AtTheEnd] } else { Vec::new() };
+    notes.extend(next.filter(|cell| border.first.is_none() && *cell + 1 < cells).map(|cell| Note::Turns(cell, cells - 1)));
     Ok(Found { outcome: outcome(border.verdict), chosen: border.first, next, notes })
 }
 

@@ -6,13 +6,15 @@ use crate::cluster::batching::StepWork;
 use crate::cluster::config::{BatchingEngine, WorkerEngine, WorkerType};
 use crate::scenario::Scenario;
 use crate::stats::theory;
-use crate::workload::config::{LengthDistribution, LengthShape, SpanDistribution};
+use crate::workload::config::SpanDistribution;
 
 use super::goal::Goal;
-use super::load::steady_rate;
+use super::load::{mean_lengths, steady_rate};
 
-/// Servers that a closed form looks at, at most.
-const MOST_SERVERS: u64 = 1_000_000;
+/// Places that a closed form goes through, at most: beyond, only what the slots do counts.
+const MOST_ROOM: u64 = 200_000;
+/// Workers that are tried from the least possible up.
+const MOST_STEPS: u64 = 200;
 
 /// What one closed form says of the workers that the traffic needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,31 +49,31 @@ fn erlang(kind: &WorkerType, rate: f64, mean: f64, allowed: Option<f64>) -> Opti
     let slots = u64::from(kind.engine_request_limit?);
     let queue = u64::from(kind.request_queue_limit);
     let allowed = allowed?;
+    // What is served is at most what the slots do: from there up, the closed form tells.
+    let fluid = (rate * mean * (1.0 - allowed) / slots as f64).max(0.0);
     let refused = |workers: u64| {
-        let servers = workers * slots;
-        theory::mmck(rate, mean, servers, servers + workers * queue).map(|figures| figures.refused_share)
+        let servers = workers.checked_mul(slots)?;
+        let room = servers.checked_add(workers.checked_mul(queue)?).filter(|room| *room <= MOST_ROOM)?;
+        theory::mmck(rate, mean, servers, room).map(|figures| figures.refused_share)
     };
-    let most = (MOST_SERVERS / slots).max(1);
-    let (mut low, mut high) = (1, most);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if refused(middle)? <= allowed { high = middle } else { low = middle + 1 }
-    }
+    let least = (fluid.ceil() as u64).max(1);
+    let carries = |workers: &u64| refused(*workers).is_none_or(|share| share <= allowed);
+    let low = (least..least.saturating_add(MOST_STEPS)).find(carries)?;
+    let Some(share) = refused(low) else {
+        let because = format!("{:.4} Erlang ({rate} requests/s of {mean:.4} s) fill {slots} slots a worker", rate * mean);
+        return Some(Bound { form: "erlang".to_owned(), because, workers: fluid });
+    };
     let because = format!(
         "{:.4} Erlang ({rate} requests/s of {mean:.4} s) on {slots} slots and {queue} places a worker, pooled: M/M/c/(c+Q) refuses {:.4} % with {low}",
         rate * mean,
-        100.0 * refused(low)?
+        100.0 * share
     );
     Some(Bound { form: "erlang".to_owned(), because, workers: low as f64 })
 }
 
 /// Steps and KV blocks of batching engines, at full batches.
 fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate: f64, allowed: f64) -> Vec<Bound> {
-    let streams = &scenario.workload.streams;
-    let weighted = |of: fn(&crate::workload::config::StreamConfig) -> &LengthDistribution| {
-        streams.iter().map(|s| mean_length(of(s))).sum::<f64>() / streams.len().max(1) as f64
-    };
-    let (input, output) = (weighted(|s| &s.input_tokens), weighted(|s| &s.output_tokens));
+    let (input, output) = mean_lengths(scenario);
     let served = rate * (1.0 - allowed);
     let ranks = f64::from(kind.data_parallel_size);
     let block = f64::from(kind.kv_cache_block_size);
@@ -87,7 +89,6 @@ fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate:
     let with_prompt = StepWork { prefill: input.round() as u64, ..decode };
     let prompt = (engine.timing.duration(with_prompt, pool).as_secs_f64() - step).max(0.0);
     let busy = prompt + output * step / batch;
-    let life = output * (step + prompt * served / (ranks * (served / ranks).max(1.0)));
     let steps = Bound {
         form: "steps".to_owned(),
         because: format!(
@@ -98,11 +99,12 @@ fn tokens(scenario: &Scenario, kind: &WorkerType, engine: &BatchingEngine, rate:
         ),
         workers: served * busy / ranks,
     };
+    // Nothing is quicker than alone; Little (1961): in the system are rate times time.
+    let alone = StepWork { prefill: 0, decode: 1, context: (input + 0.5 * output) as u64 };
+    let life = prompt + output * engine.timing.duration(alone, pool).as_secs_f64();
     let kv = Bound {
         form: "kv".to_owned(),
-        because: format!(
-            "a request holds about {held:.0} of {blocks:.0} blocks for {life:.2} s or more, and {served:.1} requests/s are in by turns"
-        ),
+        because: format!("a request holds about {held:.0} of {blocks:.0} blocks of a rank for {life:.2} s or more"),
         workers: if blocks > 0.0 { served * life * held / (blocks * ranks) } else { 0.0 },
     };
     vec![steps, kv]
@@ -122,25 +124,4 @@ fn mean_span(spans: &SpanDistribution) -> f64 {
             sum / weights
         }
     }
-}
-
-/// Mean of a distribution of lengths, its `min` and `max` left aside: a start, no figure.
-fn mean_length(lengths: &LengthDistribution) -> f64 {
-    let mean = match &lengths.shape {
-        LengthShape::Constant { value } => f64::from(*value),
-        LengthShape::Uniform { low, high } => 0.5 * (f64::from(*low) + f64::from(*high)),
-        LengthShape::Lognormal { mean, .. } | LengthShape::Gamma { mean, .. } => *mean,
-        LengthShape::Pareto { scale, alpha } if *alpha > 1.0 => scale * alpha / (alpha - 1.0),
-        LengthShape::Pareto { scale, .. } => lengths.max.map_or(10.0 * scale, f64::from),
-        LengthShape::Empirical { values } => {
-            let (sum, weights) =
-                values.iter().fold((0.0, 0.0), |(s, w), (value, weight)| (s + weight * f64::from(*value), w + weight));
-            sum / weights
-        }
-        LengthShape::Mixture { components } => {
-            let weights: f64 = components.iter().map(|c| c.weight).sum();
-            components.iter().map(|c| c.weight * mean_length(&c.distribution)).sum::<f64>() / weights
-        }
-    };
-    mean.clamp(f64::from(lengths.min), lengths.max.map_or(f64::INFINITY, f64::from))
 }

@@ -83,7 +83,7 @@ impl Goal {
     pub fn label(&self) -> String {
         let label = match Measure::find(&self.measure) {
             Some(measure) => measure.label.split(" (").next().unwrap_or(measure.label).to_owned(),
-            None => self.measure.replace('_', " "),
+            None => quantile_label(&self.measure),
         };
         self.class.as_ref().map_or(label.clone(), |class| format!("{label} of class {class}"))
     }
@@ -145,6 +145,18 @@ impl Goal {
         let (low, high) = if self.at_least { (self, other) } else { (other, self) };
         opposed && low.value > high.value
     }
+}
+
+/// `p95 time per output token` of `tpot_p95`.
+fn quantile_label(measure: &str) -> String {
+    let (latency, percent) = measure.split_once("_p").unwrap_or((measure, ""));
+    let latency = match latency {
+        "ttft" => "time to first token",
+        "tpot" => "time per output token",
+        "e2e" => "end-to-end time",
+        _ => "wait for an engine slot",
+    };
+    format!("p{percent} {latency}")
 }
 
 impl fmt::Display for Goal {

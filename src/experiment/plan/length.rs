@@ -81,17 +81,23 @@ impl Looks {
         (0..).map_while(|look| self.runs(look)).last().unwrap_or(1)
     }
 
+    /// Where replication `replication` ends; `None` leaves it to the scenario.
+    pub fn horizon(self, replication: u32) -> Option<SimTime> {
+        match self {
+            Self::Doubling { first } => Some(first.saturating_mul(1 << replication.saturating_sub(1).min(16))),
+            Self::Equal { length } => Some(length),
+            Self::Replications => None,
+        }
+        .map(SimTime::from_nanos)
+    }
+
     /// How long replication `replication` is; `None` leaves it to the scenario.
     pub fn length(self, replication: u32, scenario: &Scenario) -> Option<RunLength> {
-        let nanos = match self {
-            Self::Doubling { first } => first.saturating_mul(1 << replication.saturating_sub(1).min(16)),
-            Self::Equal { length } => length,
-            Self::Replications => return None,
-        };
+        let horizon = self.horizon(replication)?;
         // One more part than there are batches: the first is the warm-up, unless the scenario wants a longer one.
         let own = own_warmup(scenario);
-        let part = Span::from_millis(nanos / (BATCHES + 1) / 1_000_000);
-        Some(RunLength { horizon: SimTime::from_nanos(nanos), warmup: own.max(part) })
+        let part = Span::from_millis(horizon.as_nanos() / (BATCHES + 1) / 1_000_000);
+        Some(RunLength { horizon, warmup: own.max(part) })
     }
 
     /// Whether runs are counted batch by batch.

@@ -21,8 +21,11 @@ pub(super) struct Border {
 /// # Errors
 /// It was stopped, or a run failed.
 pub(super) fn search(lab: &mut Lab<'_>, cells: usize, start: usize) -> Result<Border, Halt> {
-    let (low, high) = bracket(lab, cells, start)?;
-    let high = bisect(lab, low, high.unwrap_or(cells))?;
+    let (low, high) = match bracket(lab, cells, start)? {
+        (_, None) => inside(lab)?,
+        found => found,
+    };
+    let high = high.map_or(Ok(cells), |high| bisect(lab, low, high))?;
     let border = confirm(lab, cells, high)?;
     check_beyond(lab, cells, border)?;
     Ok(border)
@@ -69,6 +72,29 @@ fn bracket(lab: &mut Lab<'_>, cells: usize, start: usize) -> Result<(Option<usiz
         (misses, step) = (next, step * 2);
     }
     Ok((Some(misses), None))
+}
+
+/// Where even the easiest cell misses, but by more than some other: a look between that one and its neighbours, closer and
+/// closer, for a cell that meets the targets after all. The last that misses below it, and the cell, if there is one.
+fn inside(lab: &mut Lab<'_>) -> Result<(Option<usize>, Option<usize>), Halt> {
+    loop {
+        let goals = &lab.plan().description.goals;
+        let looked = lab.cells();
+        let excess = |cell: &usize| lab.judgement(0, *cell).excess(goals);
+        let nearest = (0..looked.len()).min_by(|a, b| excess(&looked[*a]).total_cmp(&excess(&looked[*b])));
+        let Some(nearest) = nearest.filter(|at| at + 1 < looked.len()) else { return Ok((None, None)) };
+        let mut between = vec![looked[nearest].midpoint(looked[nearest + 1])];
+        between.extend(nearest.checked_sub(1).map(|below| looked[below].midpoint(looked[nearest])));
+        between.retain(|cell| !looked.contains(cell));
+        if between.is_empty() || lab.left() == 0 {
+            return Ok((None, None));
+        }
+        for cell in between {
+            if probe(lab, cell)? {
+                return Ok((looked.iter().copied().rfind(|below| *below < cell), Some(cell)));
+            }
+        }
+    }
 }
 
 /// Between a cell that misses (or none) and one that meets (or the end): the first that meets, if monotone.

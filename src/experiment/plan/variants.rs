@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::config::{FULL_SPEED, WorkerEngine};
 use crate::scenario::Scenario;
 use crate::units::Span;
-use crate::workload::config::{LengthDistribution, LengthShape, SpanDistribution};
+use crate::workload::config::{LengthDistribution, LengthShape, SpanDistribution, StreamLengths};
 
 use super::load::scale;
 
@@ -95,10 +95,10 @@ impl Variant {
             Self::Asked => {}
             Self::Rate { factor } => scale(scenario, factor),
             Self::InputTokens { factor } => {
-                scenario.workload.streams.iter_mut().for_each(|stream| scale_lengths(&mut stream.input_tokens, factor));
+                scenario.workload.streams.iter_mut().for_each(|stream| scale_side(&mut stream.lengths, Side::Input, factor));
             }
             Self::OutputTokens { factor } => {
-                scenario.workload.streams.iter_mut().for_each(|stream| scale_lengths(&mut stream.output_tokens, factor));
+                scenario.workload.streams.iter_mut().for_each(|stream| scale_side(&mut stream.lengths, Side::Output, factor));
             }
             Self::StepTime { factor } => scenario.fleet.types.iter_mut().for_each(|t| scale_engine(&mut t.engine, factor)),
             Self::TelemetryDelay { factor } => scale_spans(&mut scenario.telemetry.delay, factor),
@@ -135,6 +135,25 @@ fn scale_spans(spans: &mut SpanDistribution, factor: f64) {
 
 fn scale_count(count: &mut u32, factor: f64) {
     *count = ((f64::from(*count) * factor).round_ties_even() as u32).max(u32::from(*count > 0));
+}
+
+/// Which lengths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Input,
+    Output,
+}
+
+fn scale_side(lengths: &mut StreamLengths, side: Side, factor: f64) {
+    match (lengths, side) {
+        (StreamLengths::Separate { input_tokens, .. }, Side::Input) => scale_lengths(input_tokens, factor),
+        (StreamLengths::Separate { output_tokens, .. }, Side::Output) => scale_lengths(output_tokens, factor),
+        (StreamLengths::Paired(schedule), side) => {
+            for pair in schedule.0.iter_mut().flat_map(|piece| &mut piece.pairs) {
+                scale_count(if side == Side::Input { &mut pair.input_tokens } else { &mut pair.output_tokens }, factor);
+            }
+        }
+    }
 }
 
 fn scale_lengths(lengths: &mut LengthDistribution, factor: f64) {

@@ -1,5 +1,6 @@
 //! The grid of a sweep: axes of values, cells in a defined order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Fault, Faults, Item, Place, Section, SetOption};
@@ -22,7 +23,7 @@ const FIXED: [(&str, &str); 7] = [
 ];
 
 /// One axis: a field and its values, or several fields that change together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Paths of the fields, `fleet.workers`.
     pub paths: Vec<String>,
@@ -68,7 +69,7 @@ pub fn plain(value: &str) -> String {
 }
 
 /// Axes; the first changes slowest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grid {
     /// The axes.
     pub axes: Vec<Axis>,

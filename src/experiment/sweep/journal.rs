@@ -1,5 +1,6 @@
 //! The journal of a sweep: what it is, then a line per finished run. A shard's journal is its result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::grid::MAX_CELLS;
@@ -12,7 +13,7 @@ use super::run::Shard;
 pub const JOURNAL_SCHEMA: &str = "shedcast.sweep-journal/1";
 
 /// The first line of a journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`JOURNAL_SCHEMA`].
     pub journal: String,
@@ -20,12 +21,23 @@ pub struct Header {
     pub shard: [usize; 2],
     /// The sweep.
     pub sweep: Description,
+    /// The scenario of the baseline cell, resolved.
+    #[serde(default)]
+    pub scenario: String,
 }
 
 impl Header {
     /// The header of a shard.
     pub fn new(description: &Description, shard: Shard) -> Self {
-        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep: description.clone() }
+        let sweep = description.clone();
+        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep, scenario: String::new() }
+    }
+
+    /// With the scenario of the baseline cell, for reports.
+    #[must_use]
+    pub fn with_scenario(mut self, scenario: String) -> Self {
+        self.scenario = scenario;
+        self
     }
 
     /// Whether it can be of a sweep at all: a file that was changed may say anything.

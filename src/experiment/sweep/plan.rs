@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{MEASURES, Measure};
@@ -47,7 +48,7 @@ pub struct Request {
 }
 
 /// What a sweep is, as far as its results and their reader are concerned: pure data, written with every shard.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// [`SCHEMA`].
     pub schema: String,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{MEASURES, Measure, MeasureUnit};
@@ -10,7 +11,7 @@ use crate::units::Span;
 use super::range::Refusal;
 
 /// A bound on a measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Name of the measure.
     pub measure: String,
@@ -79,7 +80,7 @@ impl fmt::Display for Target {
 }
 
 /// When a cell has enough replications.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// Name of the measure.
     pub measure: String,

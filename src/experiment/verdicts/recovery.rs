@@ -1,5 +1,6 @@
 //! Whether goodput comes back after a disturbance, and which loop holds it down if it does not.
 
+use super::disturbance::{self, Disturbance};
 use super::{codes, idle};
 use crate::experiment::result::{Point, RunResult};
 use crate::scenario::{Scenario, Warning};
@@ -39,8 +40,10 @@ pub struct Flow {
 /// Goodput before and after the first scheduled disturbance of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovery {
-    /// The disturbance: the first change of rate, event or burst after the warm-up.
+    /// The disturbance: the first rise of the rate, event or burst after the warm-up.
     pub disturbed_at: SimTime,
+    /// From when on no more is offered than before it, where the disturbance is more load that ends.
+    pub over_at: Option<SimTime>,
     /// Start of the first stretch from which on goodput stays where it was; `None` if it never does.
     pub recovered_at: Option<SimTime>,
     /// Length of such a stretch: how closely the instant is known.
@@ -103,7 +106,7 @@ impl Flow {
 
 /// What became of the goodput after the first scheduled disturbance.
 pub(in crate::experiment) fn recovery(scenario: &Scenario, result: &RunResult) -> Option<Recovery> {
-    let disturbed_at = disturbance(scenario, result)?;
+    let Disturbance { at: disturbed_at, over_at } = disturbance::first(scenario, result.measured_from, result.ended_at)?;
     let last_arrival = result.series.points().filter(|p| p.value.offered > 0).map(|p| p.end).last()?;
     // What drains after the last arrival is no steady state.
     let end = last_arrival.min(result.ended_at);
@@ -137,19 +140,9 @@ pub(in crate::experiment) fn recovery(scenario: &Scenario, result: &RunResult) -
             recovered_at = Some(start);
         }
     }
-    let recovery = Recovery { disturbed_at, recovered_at, resolution, before, last_quarter };
+    let recovery = Recovery { disturbed_at, over_at, recovered_at, resolution, before, last_quarter };
     // A last stretch that happens to be good does not make an outage a recovery.
     Some(if recovery.fails() { Recovery { recovered_at: None, ..recovery } } else { recovery })
-}
-
-/// The first scheduled change after the warm-up: of a rate, of the fleet, or requests written out beside other traffic.
-fn disturbance(scenario: &Scenario, result: &RunResult) -> Option<SimTime> {
-    let from = result.measured_from;
-    let phases = result.phases.iter().skip(1).map(|phase| phase.start);
-    let workload = &scenario.workload;
-    let other_traffic = !workload.streams.is_empty() || workload.trace.is_some();
-    let bursts = workload.requests.iter().filter(|_| other_traffic).map(|request| request.at);
-    phases.chain(bursts).filter(|at| *at > from && *at < result.ended_at).min()
 }
 
 /// The verdict, with the loop that holds goodput down.

@@ -7,6 +7,7 @@
 //!
 //! The same data give the same bytes on one platform. Data may be empty or hold NaN: the figure then says "no data".
 
+mod agreement;
 mod busy;
 mod chart;
 pub mod data;
@@ -43,6 +44,7 @@ mod trace;
 mod traffic;
 mod updates;
 
+pub use agreement::agreement;
 pub use busy::busy;
 pub use chart::Chart;
 pub use heat_map::heat_map;

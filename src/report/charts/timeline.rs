@@ -76,7 +76,10 @@ impl<'a> Timeline<'a> {
         let Some((placed, lanes, dropped)) = self.labels.take() else { return };
         if dropped > 0 {
             page.y += LANE;
-            let text = format!("{dropped} marks have no room for a label");
+            let text = match dropped {
+                1 => "1 mark has no room for a label".to_owned(),
+                n => format!("{n} marks have no room for a label"),
+            };
             label(&mut page.scene, (self.left, page.y - 5.0), &text, Anchor::Start, Ink::Muted);
         }
         let top = page.y;

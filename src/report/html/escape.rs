@@ -3,7 +3,7 @@
 /// Text without markup: also safe within an attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -11,11 +11,18 @@ pub(super) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
+            ' ' if is_before_unit(&out, &text[at + 1..]) => out.push('\u{a0}'),
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Whether a blank stands between a number and its unit, which stay together.
+fn is_before_unit(before: &str, after: &str) -> bool {
+    let unit = after.split(|c: char| !(c.is_alphabetic() || c == '%')).next().unwrap_or_default();
+    before.ends_with(|c: char| c.is_ascii_digit()) && matches!(unit, "%" | "s" | "ms" | "us" | "ns" | "min" | "h")
 }
 
 /// A sentence in which back quotes mark code.
@@ -44,6 +51,7 @@ mod tests {
     #[test]
     fn nothing_in_a_text_is_taken_for_markup() {
         assert_eq!(escape("a<b & \"c\"\u{1}'"), "a&lt;b &amp; &quot;c&quot;\u{fffd}&#39;");
+        assert_eq!(escape("12.3 %, 1.5 s of 3 steps"), "12.3\u{a0}%, 1.5\u{a0}s of 3 steps");
         assert_eq!(sentence("set `a<b` now"), "set <code>a&lt;b</code> now");
         assert_eq!(sentence("a ` alone"), "a ` alone");
         assert_eq!(id("charts/heat-map-Rate_529"), "charts-heat-map-rate-529");

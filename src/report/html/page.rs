@@ -137,7 +137,7 @@ impl Page {
         self.body += &format!(
             "<details><summary>{}</summary>\n<pre tabindex=\"0\"><code>{}</code></pre></details>\n",
             sentence(caption),
-            escape(text)
+            escape(text).replace('\u{a0}', " ")
         );
     }
 

@@ -30,7 +30,7 @@ pub fn run_page(summary: &Summary, charts: &RunCharts, resolved: &str) -> String
     }
     page.blocks(screen.blocks.iter().filter(warns));
     page.section("Scenario");
-    page.points(&summary.description.iter().cloned().collect::<Vec<_>>());
+    summary.description.iter().for_each(|said| page.text(said));
     page.text("`shedcast run resolved.toml` repeats this run to the last byte.");
     page.source("The scenario, every default written out (`resolved.toml`)", resolved);
     page.section("Method");

@@ -43,5 +43,7 @@ fn list(list: &List) -> String {
     let items: String = list.items.iter().map(item).collect();
     let more = if list.more.is_empty() { String::new() } else { format!("<p class=\"note\">{}</p>\n", escape(&list.more)) };
     let class = if list.warns { " class=\"warnings\"" } else { "" };
-    format!("<ul{class}>\n{items}</ul>\n{more}")
+    // Warnings have a section of their own, which names them.
+    let title = if list.title.is_empty() || list.warns { String::new() } else { format!("<h3>{}</h3>\n", escape(&list.title)) };
+    format!("{title}<ul{class}>\n{items}</ul>\n{more}")
 }

@@ -34,7 +34,7 @@ pub fn sweep_page(result: &SweepResult, resolved: &str) -> String {
     }
     page.blocks(warnings);
     page.section("Scenario");
-    page.points(&description.description.iter().cloned().collect::<Vec<_>>());
+    description.description.iter().for_each(|said| page.text(said));
     page.source("The scenario of the baseline cell, every default written out (`resolved.toml`)", resolved);
     page.section("Method");
     page.points(&method::sweep());

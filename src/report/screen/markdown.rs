@@ -55,7 +55,7 @@ fn escape(text: &str) -> String {
     let mut code = false;
     // Without a partner a back quote is a character like any other.
     let mut quotes = text.matches('`').count();
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         match c {
             '`' if code || quotes > 1 => {
                 code = !code;
@@ -64,6 +64,8 @@ fn escape(text: &str) -> String {
             }
             '|' => out.push_str("\\|"),
             '\n' | '\r' => out.push(' '),
+            // Within a word it means nothing.
+            '_' if out.ends_with(char::is_alphanumeric) && text[at + 1..].starts_with(char::is_alphanumeric) => out.push(c),
             '\\' | '*' | '_' | '<' | '[' | ']' | '`' if !code => {
                 out.push('\\');
                 out.push(c);

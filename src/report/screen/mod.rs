@@ -58,7 +58,7 @@ pub enum Layout {
     /// Names at the left, figures in columns of equal width at the right.
     #[default]
     Figures,
-    /// Every column as wide as its content, left-aligned.
+    /// Every column as wide as its content, left-aligned; rows as sentences where that has no room.
     Listing,
 }
 

@@ -55,13 +55,13 @@ fn figures(table: &Table, columns: usize, sentence: usize) -> String {
     let least = LABEL.min(columns / 2);
     let kept = kept(table, ((columns - least) / CELL).max(1));
     // What the columns leave free goes to the names, as far as they need it.
-    let longest = table.rows.iter().map(|row| row.name.chars().count() + 5).max().unwrap_or(0);
+    let longest = table.rows.iter().map(|row| row.name.chars().count() + 4).max().unwrap_or(0);
     let label = (columns - CELL * kept.len()).min(longest.max(least));
     let line = |name: &str, cells: Vec<&str>| {
         let cells: String = cells.iter().map(|cell| format!("{cell:>CELL$}")).collect();
         format!("{name:<label$}{cells}\n")
     };
-    let pick = |row: &Row| line(&format!("  {}", elided(&row.name, label - 3)), of(&kept, |place| row.cells[place].as_str()));
+    let pick = |row: &Row| line(&format!("  {}", elided(&row.name, label - 2)), of(&kept, |place| row.cells[place].as_str()));
     let head = line(&elided(&table.title, label - 1), of(&kept, |place| table.columns[place].name.as_str()));
     let rows: String = table.rows.iter().map(pick).collect();
     let notes: String = table.notes.iter().map(|note| wrap("  ", note, 2, sentence)).collect();
@@ -73,27 +73,34 @@ fn of<'a>(kept: &[usize], cell: impl Fn(usize) -> &'a str) -> Vec<&'a str> {
 }
 
 fn listing(table: &Table, columns: usize, sentence: usize) -> String {
+    // Columns lie beside each other where all of them have room.
     let width = |of: &dyn Fn(&Row) -> &str, head: &str| {
         table.rows.iter().map(|row| of(row).chars().count()).chain([head.chars().count()]).max().unwrap_or(0)
     };
     let label = width(&|row| &row.name, &table.title);
     let widths: Vec<usize> =
         table.columns.iter().enumerate().map(|(i, c)| width(&|row| row.cells[i].as_str(), &c.name)).collect();
-    let total = |kept: &[usize]| label + 2 + kept.iter().map(|place| widths[*place] + 2).sum::<usize>();
-    let most = (1..=table.columns.len()).rev().find(|most| total(&kept(table, *most)) <= columns).unwrap_or(1);
-    let kept = kept(table, most);
-    let line = |name: &str, cells: Vec<&str>| {
-        let cells: String = cells.iter().zip(&kept).map(|(cell, place)| format!("  {cell:<0$}", widths[*place])).collect();
+    let total = label + 2 + widths.iter().map(|width| width + 2).sum::<usize>();
+    let notes: String = table.notes.iter().map(|note| wrap("  ", note, 2, sentence)).collect();
+    if total > columns {
+        return format!("{}{notes}", table.rows.iter().map(|row| told(table, row, sentence)).collect::<String>());
+    }
+    let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let cells: String = cells.zip(&widths).map(|(cell, width)| format!("  {cell:<width$}")).collect();
         format!("{}\n", format!("  {name:<label$}{cells}").trim_end())
     };
-    let head = line(&table.title, of(&kept, |place| table.columns[place].name.as_str()));
-    let rows: String = table.rows.iter().map(|row| line(&row.name, of(&kept, |place| row.cells[place].as_str()))).collect();
-    let hidden: Vec<&str> =
-        (0..table.columns.len()).filter(|i| !kept.contains(i)).map(|i| table.columns[i].name.as_str()).collect();
-    let no_room =
-        if hidden.is_empty() { String::new() } else { wrap("  ", &format!("no room for: {}", hidden.join(", ")), 2, sentence) };
-    let notes: String = table.notes.iter().map(|note| wrap("  ", note, 2, sentence)).collect();
-    format!("{head}{rows}{no_room}{notes}")
+    let head = line(&table.title, &mut table.columns.iter().map(|column| column.name.as_str()));
+    let rows: String = table.rows.iter().map(|row| line(&row.name, &mut row.cells.iter().map(String::as_str))).collect();
+    format!("{head}{rows}{notes}")
+}
+
+/// A row as a sentence, what matters most first, for where the columns have no room beside each other.
+fn told(table: &Table, row: &Row, columns: usize) -> String {
+    let mut places: Vec<usize> = (0..table.columns.len()).collect();
+    places.sort_by_key(|place| table.columns[*place].rank);
+    let cells = places.into_iter().filter(|place| !row.cells[*place].is_empty());
+    let cells: Vec<String> = cells.map(|place| format!("{} {}", table.columns[place].name, row.cells[place])).collect();
+    wrap("  ", &format!("{} {}: {}", table.title, row.name, cells.join(", ")), 4, columns)
 }
 
 fn list(list: &List, columns: usize) -> String {

@@ -1,6 +1,6 @@
 //! What a sweep looks like to a reader: pure functions from a result to bytes.
 
-mod axes;
+pub(in crate::report) mod axes;
 mod charts;
 mod csv;
 mod emit;

@@ -141,6 +141,7 @@ fn why(result: &SweepResult, ranking: &[&Cell]) -> Option<String> {
         rivals.iter().filter(|cell| result.cannot_tell(best.cell, cell.cell)).map(|cell| cell.cell.to_string()).collect();
     Some(match alike.len() {
         0 if rivals.is_empty() => said,
+        0 if rivals.len() == 1 => format!("{said}; its paired difference to the next is clear of 0"),
         0 => format!("{said}; its paired difference to each of the {} next is clear of 0", rivals.len()),
         1 => format!("{said}; cell {} cannot be told apart from it", alike[0]),
         n => format!("{said}; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),

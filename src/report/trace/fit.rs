@@ -120,26 +120,17 @@ fn verdict(refusals: Option<&RefusalComparison>) -> String {
 
 fn headline(name: &str, fit: &Fit) -> String {
     let stream = &fit.workload.streams[0];
-    let pieces = match &stream.arrivals {
-        Some(
-            crate::workload::config::ArrivalProcess::Poisson { rate }
-            | crate::workload::config::ArrivalProcess::Constant { rate },
-        ) => rate,
-        Some(
-            crate::workload::config::ArrivalProcess::Gamma { rate, .. }
-            | crate::workload::config::ArrivalProcess::Weibull { rate, .. },
-        ) => rate,
-        _ => unreachable!("a fit is a renewal process"),
-    };
-    let pieces = match pieces.0.len() {
+    let rate = stream.arrivals.as_ref().and_then(|process| process.schedule()).expect("a fit is a renewal process");
+    let pieces = match rate.0.len() {
         1 => "a level rate".to_owned(),
         n => format!("{n} level rates"),
     };
     format!(
-        "{name}: {} requests imitated by {} arrivals of {pieces} (variation {}), empirical lengths, rank correlation {}",
+        "{name}: {} requests imitated by {} arrivals of {pieces} (variation {}) and {} pairs of prompt and answer (rank correlation {})",
         count(fit.report.emitted),
         fit.process,
         figure_of(fit.cv),
+        count(fit.distinct_pairs() as u64),
         fit.length_correlation
     )
 }
@@ -168,6 +159,16 @@ fn miss(line: &Line, fit: &Fit) -> String {
     format!("{}: {} {more} than the trace ({} allowed): {}", line.label, percent(error.abs()), percent(allowed), why(line, fit))
 }
 
+fn why_lengths(line: &Line, fit: &Fit) -> String {
+    if fit.distinct_pairs() < fit.report.emitted as usize / 2 {
+        return "pairs of lengths were thinned: raise `--pairs`, or leave it out".to_owned();
+    }
+    match line.name {
+        "input_p99" | "output_p99" => "a few long requests make this figure, and chance draws them more or less often".to_owned(),
+        _ => format!("{} draws vary by chance", count(fit.report.emitted)),
+    }
+}
+
 /// The likely cause of a miss and what to try.
 fn why(line: &Line, fit: &Fit) -> String {
     match line.name {
@@ -177,7 +178,7 @@ fn why(line: &Line, fit: &Fit) -> String {
                 .to_owned()
         }
         "rate_529" => why_refusals(line, fit),
-        _ => "the lengths are put into bins: raise `--values`".to_owned(),
+        _ => why_lengths(line, fit),
     }
 }
 
@@ -198,12 +199,17 @@ fn why_refusals(line: &Line, fit: &Fit) -> String {
             significant(fit.trace.dispersion[i], 3),
             significant(fit.imitation.dispersion[i], 3)
         ),
-        None => "in the trace long requests come together, in the imitation each is drawn by itself".to_owned(),
+        None => {
+            "within a piece of time long requests come together in the trace, in the imitation each is drawn by itself: more \
+                 `--pieces` come closer"
+                .to_owned()
+        }
     }
 }
 
-/// The `[workload]` table of the fit, with how well it imitates the trace as comments above it.
-pub fn fit_toml(name: &str, fit: &Fit, refusals: Option<&RefusalComparison>) -> String {
+/// The `[workload]` table of the fit, with how well it imitates the trace as comments above it; with `pairs_file`, the pairs of
+/// lengths are in that CSV file beside it.
+pub fn fit_toml(name: &str, fit: &Fit, refusals: Option<&RefusalComparison>, pairs_file: Option<&str>) -> String {
     let mut text = String::new();
     for line in fit_text(name, fit, refusals).lines() {
         text.push_str(format!("# {line}").trim_end());
@@ -211,7 +217,7 @@ pub fn fit_toml(name: &str, fit: &Fit, refusals: Option<&RefusalComparison>) -> 
     }
     let end = fit.span;
     text.push_str(&format!("#\n# The trace is over at horizon = \"{end}\".\n"));
-    text.push_str(&workload_toml(&fit.workload));
+    text.push_str(&workload_toml(&fit.workload, pairs_file));
     text
 }
 
@@ -243,6 +249,7 @@ pub fn fit_json(name: &str, fit: &Fit, refusals: Option<&RefusalComparison>) -> 
         "length_correlation": fit.length_correlation,
         "scenario": refusals.map(|refusals| refusals.scenario.clone()),
         "figures": figures,
-        "workload": workload_toml(&fit.workload),
+        "pairs": fit.distinct_pairs(),
+        "workload": workload_toml(&fit.workload, None),
     }))
 }

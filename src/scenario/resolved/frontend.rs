@@ -5,8 +5,9 @@ use crate::cluster::config::{
 };
 use crate::control::BusyThresholds;
 
+use super::super::clients::{AT_MAX_CONTEXT, CONTEXTS};
 use super::super::frontend::ROUTER_MODES;
-use super::distributions::span_distribution;
+use super::distributions::{length_distribution, span_distribution};
 use super::writer::{Writer, float, inline, list, quoted, span};
 
 pub(super) fn write_frontend(w: &mut Writer, frontend: &FrontendConfig) {
@@ -30,6 +31,7 @@ pub(super) fn write_frontend(w: &mut Writer, frontend: &FrontendConfig) {
     w.line("router_track_active_blocks", frontend.router_track_active_blocks);
     w.line("migration_limit", frontend.migration_limit);
     w.line("overload_status_code", frontend.overload_status_code);
+    w.optional("retry_after", frontend.retry_after.map(span));
     w.line("overload_lease", span(frontend.overload_lease));
     w.line("runtime_inhibited_duration", span(frontend.inhibited_duration));
     w.line("discovery_delay", span(frontend.discovery_delay));
@@ -55,12 +57,31 @@ pub(super) fn write_telemetry(w: &mut Writer, telemetry: &TelemetryConfig) {
 
 pub(super) fn write_clients(w: &mut Writer, clients: &ClientConfig) {
     w.header("[clients]");
-    let users = |c: &ClosedLoop| inline(&[("users", c.users.to_string()), ("think_time", span_distribution(&c.think_time))]);
-    w.optional("closed_loop", clients.closed_loop.as_ref().map(users));
+    w.optional("closed_loop", clients.closed_loop.as_ref().map(closed_loop));
     w.optional("retry", clients.retry.as_ref().map(retry));
     w.optional("patience_first_token", clients.patience_first_token.map(span));
     w.optional("patience", clients.patience.map(span));
     w.line("server_notices", clients.server_notices);
+}
+
+fn closed_loop(closed: &ClosedLoop) -> String {
+    let mut fields = vec![("users", closed.users.to_string()), ("think_time", span_distribution(&closed.think_time))];
+    if let Some(sessions) = &closed.sessions {
+        let limit = sessions.max_context_tokens;
+        fields.push(("turns", length_distribution(&sessions.turns)));
+        fields.push(("turn_think_time", span_distribution(&sessions.turn_think_time)));
+        fields.push(("context", named(&CONTEXTS, sessions.context)));
+        fields.push(("max_context_tokens", limit.map_or_else(|| quoted("none"), |n| n.to_string())));
+        if limit.is_some() {
+            fields.push(("at_max_context", named(&AT_MAX_CONTEXT, sessions.at_max_context)));
+        }
+    }
+    inline(&fields)
+}
+
+/// The name of a value in the table that it is read by.
+fn named<T: Copy + PartialEq>(names: &[(&str, T)], value: T) -> String {
+    quoted(names.iter().find(|(_, candidate)| *candidate == value).map_or("", |(name, _)| name))
 }
 
 fn retry(retry: &RetryPolicy) -> String {
@@ -89,6 +110,6 @@ fn retry(retry: &RetryPolicy) -> String {
         ("on_timeout", retry.on_timeout.to_string()),
         ("timeout_delay", retry.timeout_delay.map_or_else(none, span)),
         ("budget", retry.budget.as_ref().map_or_else(none, budget)),
-        ("retry_after", retry.retry_after.map_or_else(none, span)),
+        ("obey_retry_after", retry.obey_retry_after.to_string()),
     ])
 }

@@ -2,7 +2,8 @@
 
 use crate::units::SimTime;
 use crate::workload::config::{
-    ArrivalProcess, PrefixReuse, RatePiece, RateSchedule, StreamConfig, TimeUnit, TraceColumns, TraceConfig, WorkloadConfig,
+    ArrivalProcess, PairPiece, PairSchedule, PrefixReuse, RatePiece, RateSchedule, SessionReplay, StreamConfig, StreamLengths,
+    TimeUnit, TraceColumns, TraceConfig, WeightedPair, WorkloadConfig,
 };
 
 use super::super::trace::TIME_UNITS;
@@ -10,25 +11,32 @@ use super::super::workload::DEFAULT_CLASS;
 use super::distributions::length_distribution;
 use super::writer::{Writer, float, inline, instant, list, quoted, span};
 
-/// The table `[workload]` alone, as it stands in a scenario file.
-pub fn workload_toml(workload: &WorkloadConfig) -> String {
+/// The table `[workload]` alone, as it stands in a scenario file; with `pairs_file`, pairs of lengths are in that CSV file.
+pub fn workload_toml(workload: &WorkloadConfig, pairs_file: Option<&str>) -> String {
     let mut w = Writer::default();
-    write_workload(&mut w, workload);
+    write(&mut w, workload, pairs_file);
     w.text
 }
 
 pub(super) fn write_workload(w: &mut Writer, workload: &WorkloadConfig) {
+    write(w, workload, None);
+}
+
+fn write(w: &mut Writer, workload: &WorkloadConfig, pairs_file: Option<&str>) {
     w.header("[workload]");
     if let Some(trace) = &workload.trace {
         w.line("trace", trace_config(trace));
     }
+    if let Some(arrivals) = &workload.shared_arrivals {
+        w.line("arrivals", arrival_process(arrivals));
+    }
     match &workload.streams[..] {
-        [only] if only.class == DEFAULT_CLASS => write_stream(w, only),
+        [only] if only.class == DEFAULT_CLASS && only.weight.is_none() => write_stream(w, only, pairs_file),
         streams => {
             for stream in streams {
                 w.header("[[workload.classes]]");
                 w.line("class", quoted(&stream.class));
-                write_stream(w, stream);
+                write_stream(w, stream, pairs_file);
             }
         }
     }
@@ -51,13 +59,44 @@ pub(super) fn write_workload(w: &mut Writer, workload: &WorkloadConfig) {
     }
 }
 
-fn write_stream(w: &mut Writer, stream: &StreamConfig) {
+fn write_stream(w: &mut Writer, stream: &StreamConfig, pairs_file: Option<&str>) {
     if let Some(arrivals) = &stream.arrivals {
         w.line("arrivals", arrival_process(arrivals));
     }
-    w.line("input_tokens", length_distribution(&stream.input_tokens));
-    w.line("output_tokens", length_distribution(&stream.output_tokens));
-    w.line("length_correlation", float(stream.length_correlation));
+    if let Some(weight) = stream.weight {
+        w.line("weight", float(weight));
+    }
+    match &stream.lengths {
+        StreamLengths::Separate { input_tokens, output_tokens, correlation } => {
+            w.line("input_tokens", length_distribution(input_tokens));
+            w.line("output_tokens", length_distribution(output_tokens));
+            w.line("length_correlation", float(*correlation));
+        }
+        StreamLengths::Paired(schedule) => w.line(
+            "lengths",
+            match pairs_file {
+                Some(file) => inline(&[("csv", quoted(file))]),
+                None => pair_schedule(schedule),
+            },
+        ),
+    }
+}
+
+fn pair_schedule(schedule: &PairSchedule) -> String {
+    match &schedule.0[..] {
+        [only] => inline(&[("pairs", pairs(&only.pairs))]),
+        pieces => {
+            let piece = |p: &PairPiece| inline(&[("at", instant(p.at)), ("pairs", pairs(&p.pairs))]);
+            inline(&[("pieces", list(pieces.iter().map(piece)))])
+        }
+    }
+}
+
+fn pairs(pairs: &[WeightedPair]) -> String {
+    list(pairs.iter().map(|pair| match pair.weight {
+        1.0 => format!("[{}, {}]", pair.input_tokens, pair.output_tokens),
+        weight => format!("[{}, {}, {}]", pair.input_tokens, pair.output_tokens, float(weight)),
+    }))
 }
 
 fn arrival_process(arrivals: &ArrivalProcess) -> String {
@@ -94,6 +133,10 @@ fn trace_config(trace: &TraceConfig) -> String {
         PrefixReuse::Off => "off",
         PrefixReuse::Discount => "discount",
     };
+    let sessions = match options.sessions {
+        SessionReplay::Flatten => "flatten",
+        SessionReplay::Follow => "follow",
+    };
     inline(&[
         ("path", quoted(trace.path.display())),
         ("format", optional(trace.format.as_ref().map(quoted))),
@@ -111,6 +154,7 @@ fn trace_config(trace: &TraceConfig) -> String {
         ("max_output_tokens", optional(options.max_output_tokens.map(|n| n.to_string()))),
         ("strict", options.strict.to_string()),
         ("sort", options.sort.to_string()),
+        ("sessions", quoted(sessions)),
         ("prefix_reuse", quoted(reuse)),
         ("hash_block_size", optional(options.hash_block_size.map(|n| n.to_string()))),
         ("class_column", optional(options.class_column.as_ref().map(quoted))),

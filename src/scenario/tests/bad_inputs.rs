@@ -573,7 +573,7 @@ arrivals = { process = "poisson", rate = 1 }
 input_tokens = { distribution = "lognormal", mean = 100, p99 = 5000 }
 "#;
     insta::assert_snapshot!(faults(text), @r#"
-    burst.toml:5:1: `workload.output_tokens` is missing: expected a number of tokens, or a table with a `distribution`
+    burst.toml:5:1: `workload.output_tokens` is missing: expected a number of tokens, or a table with a `distribution`; or give `lengths` as pairs
     burst.toml:7:64: `workload.input_tokens.p99` is `5000` at `mean` = `100`: expected a number from the mean to 14.96 times the mean
       hint: no lognormal has a tail beyond that: use `pareto`, `empirical` or `mixture`
     "#);
@@ -975,12 +975,86 @@ output_tokens = 1
 "#
     );
     insta::assert_snapshot!(faults(text), @r#"
-    burst.toml:7:12: `workload.arrivals` cannot be given here: the classes say it
-      hint: move it into one of `workload.classes`
+    burst.toml:7:12: `workload.arrivals` is for classes without arrivals of their own, and there is none
+      hint: remove it, or the `arrivals` of the classes that shall share it
     burst.toml:8:16: `workload.input_tokens` cannot be given here: the classes say it
       hint: move it into one of `workload.classes`
     burst.toml:9:17: `workload.output_tokens` cannot be given here: the classes say it
       hint: move it into one of `workload.classes`
+    "#);
+}
+
+#[test]
+fn pairs_of_lengths_that_make_no_sense() {
+    let text = &format!(
+        "{OPAQUE}{}",
+        r#"[[workload.classes]]
+class = "a"
+arrivals = { process = "poisson", rate = [{ at = "0s", rate = 1 }, { at = "9s", rate = 0 }] }
+input_tokens = 5
+lengths = { pairs = [[5], [1, 0], [1, 2, 0], [1, 2]] }
+[[workload.classes]]
+class = "b"
+weight = 2
+arrivals = { process = "poisson", rate = [{ at = "0s", rate = 1 }, { at = "9s", rate = 0 }] }
+lengths = { pieces = [{ at = "1s", pairs = [[1, 2]] }], at_column = "t" }
+[[workload.classes]]
+class = "c"
+arrivals = { process = "poisson", rate = [{ at = "0s", rate = 1 }, { at = "9s", rate = 0 }] }
+lengths = { csv = "Cargo.toml" }
+[[workload.classes]]
+class = "d"
+lengths = {}
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:10:16: `workload.classes.0.input_tokens` cannot be given here: `lengths` says it
+      hint: give one of them only
+    burst.toml:11:22: `workload.classes.0.lengths.pairs.0` has one number: expected `[input, output]` or `[input, output, weight]`
+    burst.toml:11:31: `workload.classes.0.lengths.pairs.1.1` is `0`: expected a whole number from 1 to 16777216
+    burst.toml:11:42: `workload.classes.0.lengths.pairs.2.2` is `0`: expected a finite number above 0
+    burst.toml:14:10: `workload.classes.1.weight` cannot be given here: the class has arrivals of its own
+      hint: remove it, or its `arrivals` so that it shares `workload.arrivals`
+    burst.toml:16:22: `workload.classes.1.lengths.pieces.0.at` is `"1s"`: expected `"0s"`, the start of the run
+    burst.toml:16:69: `workload.classes.1.lengths.at_column` cannot be given here: it names a column of `csv`
+      hint: remove it, or give the `csv`
+    burst.toml:20:19: `workload.classes.2.lengths.csv`: Cargo.toml: no column `input_tokens`
+      hint: the file has `[package]`
+    burst.toml:21:1: `workload.classes.3.arrivals` is missing: expected an arrival process, such as `{ process = "poisson", rate = 40 }`
+    burst.toml:23:11: `workload.classes.3.lengths` has 0 of `pairs`, `pieces` and `csv`: expected one of them
+      hint: for example `{ pairs = [[1200, 80], [300, 250]] }`
+    "#);
+}
+
+#[test]
+fn sessions_that_make_no_sense() {
+    let text = &format!(
+        "requests = 5\n{OPAQUE}{}",
+        r#"[workload]
+input_tokens = { distribution = "empirical", csv = "Cargo.toml", values = [1] }
+[clients]
+closed_loop = { users = 1, context = "grow", max_context_tokens = 1 }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:9:16: `workload.input_tokens.column` is missing: expected the column of the token counts
+    burst.toml:9:75: `workload.input_tokens.values` cannot be given here: the values come from `csv`
+      hint: give one of them only
+    burst.toml:11:38: `clients.closed_loop.context` cannot be given here: it is about sessions of several turns
+      hint: give `turns`, how many a session has
+    burst.toml:11:67: `clients.closed_loop.max_context_tokens` cannot be given here: it is about sessions of several turns
+      hint: give `turns`, how many a session has
+    "#);
+    let text = &format!(
+        "requests = 5\n{OPAQUE}{}",
+        r#"[clients]
+closed_loop = { users = 1, turns = 0, context = "growing", max_context_tokens = 1, at_max_context = "cut" }
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:9:36: `clients.closed_loop.turns` is `0`: expected a whole number from 1 to 16777216
+    burst.toml:9:49: `clients.closed_loop.context` is `"growing"`: expected one of `none`, `grow`
+    burst.toml:9:81: `clients.closed_loop.max_context_tokens` is `1`: expected a whole number from 2 to 16777216
     "#);
 }
 
@@ -1056,7 +1130,7 @@ trace = { path = "Cargo.toml", rate_scale = 0, dequantise = "0s", window_start =
     burst.toml:8:119: `workload.trace.time_unit` is `"h"`: expected one of `s`, `ms`, `us`, `ns`, `date`
     burst.toml:8:134: `workload.trace.columns.service_time_unit` is missing: expected `s`, `ms`, `us` or `ns`
     burst.toml:8:234: `workload.trace.tick` is no key of `workload.trace`
-      hint: the keys of `workload.trace` are `path`, `format`, `class`, `columns`, `time_unit`, `window_start`, `window_end`, `rate_scale`, `max_gap`, `repeat`, `dequantise`, `dequantize`, `max_rows`, `max_input_tokens`, `max_output_tokens`, `strict`, `sort`, `prefix_reuse`, `hash_block_size`, `class_column`, `input_tokens`, `output_tokens`
+      hint: the keys of `workload.trace` are `path`, `format`, `class`, `columns`, `time_unit`, `window_start`, `window_end`, `rate_scale`, `max_gap`, `repeat`, `dequantise`, `dequantize`, `max_rows`, `max_input_tokens`, `max_output_tokens`, `strict`, `sort`, `sessions`, `prefix_reuse`, `hash_block_size`, `class_column`, `input_tokens`, `output_tokens`
     "#);
 }
 
@@ -1131,7 +1205,7 @@ fn hostile_files_end_in_a_message() {
 fn a_trace_format_that_nobody_reads() {
     let text = &format!("{OPAQUE}[workload]\ntrace = {{ path = \"Cargo.toml\", format = \"moonkake\" }}\n");
     insta::assert_snapshot!(faults(text), @r#"
-    burst.toml:8:41: `workload.trace.format` is `"moonkake"`: expected one of `azure`, `mooncake`, `dynamo-request-trace`, `burstgpt`, `bailian`, `llmservingsim`, `vllm-log`, `vidur`, `splitwise-sim`, `blis`, `servegen`, `shedcast`, `columns`
+    burst.toml:8:41: `workload.trace.format` is `"moonkake"`: expected one of `azure`, `mooncake`, `mooncake-delta`, `dynamo-request-trace`, `burstgpt`, `bailian`, `llmservingsim`, `vllm-log`, `vidur`, `splitwise-sim`, `blis`, `servegen`, `shedcast`, `columns`
       hint: did you mean `mooncake`?
     "#);
 }

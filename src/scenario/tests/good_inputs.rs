@@ -65,7 +65,8 @@ fn the_sketch_of_the_documentation_means_what_it_says() {
     assert_eq!(scenario.frontend.thresholds.active_prefill_tokens_threshold, None);
     let Some(ArrivalProcess::Poisson { rate }) = &scenario.workload.streams[0].arrivals else { panic!("poisson") };
     assert_eq!(rate.0[1], RatePiece { at: instant(240), rate: 400.0, ramp: false });
-    assert_eq!(scenario.workload.streams[0].output_tokens.shape, LengthShape::Lognormal { mean: 211.0, p99: 601.0 });
+    let StreamLengths::Separate { output_tokens, .. } = &scenario.workload.streams[0].lengths else { panic!("two sides") };
+    assert_eq!(output_tokens.shape, LengthShape::Lognormal { mean: 211.0, p99: 601.0 });
     assert_eq!(scenario.clients.retry.as_ref().map(|r| (r.attempts, r.jitter)), Some((3, Jitter::Full)));
     assert_eq!((scenario.events[0].at, scenario.events[0].frontends.as_ref()), (instant(270), None));
     assert_eq!(scenario.warnings(), []);
@@ -111,6 +112,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
     router_track_active_blocks = true
     migration_limit = 0
     overload_status_code = 529
+    retry_after = "none"
     overload_lease = "1s"
     runtime_inhibited_duration = "5s"
     discovery_delay = "0s"
@@ -131,7 +133,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
 
     [clients]
     closed_loop = "none"
-    retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", retry_after = "none" }
+    retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", obey_retry_after = true }
     patience_first_token = "none"
     patience = "none"
     server_notices = true
@@ -386,9 +388,70 @@ fn both_queue_limits_of_a_gate_are_read() {
 fn a_closed_loop_has_a_short_form() {
     let text = format!("requests = 100\n{OPAQUE}[workload]\ninput_tokens = 10\n[clients]\nmax_in_flight = 8\n");
     let scenario = good(&text);
-    let users = ClosedLoop { users: 8, think_time: SpanDistribution::Constant { value: Span::ZERO } };
+    let users = ClosedLoop { users: 8, think_time: SpanDistribution::Constant { value: Span::ZERO }, sessions: None };
     assert_eq!(scenario.clients.closed_loop, Some(users));
     assert_eq!(scenario.workload.streams[0].arrivals, None);
+}
+
+/// Reads back to itself once resolved.
+fn resolves(text: &str) -> Scenario {
+    let scenario = good(text);
+    let again = Scenario::parse(&scenario.to_toml(), "resolved.toml", &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+    assert_eq!(again, scenario);
+    scenario
+}
+
+#[test]
+fn sessions_of_users_have_turns_that_grow() {
+    let closed =
+        "users = 8, think_time = \"9s\", turns = { distribution = \"uniform\", low = 2, high = 6 }, turn_think_time = \"2s\"";
+    let text = |more: &str| {
+        format!("requests = 9\n{OPAQUE}[workload]\ninput_tokens = 10\n[clients]\nclosed_loop = {{ {closed}{more} }}\n")
+    };
+    let sessions = |text: &str| resolves(text).clients.closed_loop.unwrap().sessions.unwrap();
+    let plain = sessions(&text(""));
+    assert_eq!((plain.context, plain.max_context_tokens, plain.at_max_context), (SessionContext::None, None, AtMaxContext::End));
+    let grown = sessions(&text(", context = \"grow\", max_context_tokens = 8192, at_max_context = \"cut\""));
+    assert_eq!((grown.context, grown.max_context_tokens), (SessionContext::Grow, Some(8_192)));
+    assert_eq!(
+        (grown.at_max_context, grown.turn_think_time),
+        (AtMaxContext::Cut, SpanDistribution::Constant { value: Span::from_secs(2) })
+    );
+}
+
+#[test]
+fn classes_share_arrivals_and_have_pairs_of_lengths() {
+    let text = format!(
+        "{OPAQUE}{}",
+        r#"[workload]
+arrivals = { process = "gamma", cv = 2, rate = [{ at = "0s", rate = 9 }, { at = "9s", rate = 0 }] }
+[[workload.classes]]
+class = "chat"
+weight = 3
+lengths = { pairs = [[1200, 80], [300, 250, 2.5]] }
+[[workload.classes]]
+class = "batch"
+lengths = { pieces = [{ at = "0s", pairs = [[10, 1]] }, { at = "5s", pairs = [[20, 2]] }] }
+[[workload.classes]]
+class = "own"
+arrivals = { process = "poisson", rate = [{ at = "0s", rate = 9 }, { at = "9s", rate = 0 }] }
+lengths = { csv = "tests/fixtures/traces/pairs.csv" }
+[[workload.classes]]
+class = "measured"
+input_tokens = { distribution = "empirical", csv = "tests/fixtures/traces/pairs.csv", column = "input_tokens", weight_column = "weight" }
+output_tokens = 7
+"#
+    );
+    let workload = resolves(&text).workload;
+    let weights: Vec<Option<f64>> = workload.streams.iter().map(|s| s.weight).collect();
+    assert_eq!(weights, [Some(3.0), Some(1.0), None, Some(1.0)]);
+    assert!(matches!(workload.shared_arrivals, Some(ArrivalProcess::Gamma { cv: 2.0, .. })));
+    let StreamLengths::Paired(pairs) = &workload.streams[0].lengths else { panic!("pairs") };
+    assert_eq!(pairs.0[0].pairs[1], WeightedPair { input_tokens: 300, output_tokens: 250, weight: 2.5 });
+    let StreamLengths::Paired(file) = &workload.streams[2].lengths else { panic!("pairs") };
+    assert_eq!((file.0.len(), file.0[0].pairs.len(), file.0[1].at), (2, 2, SimTime::from_nanos(2_500_000_000)));
+    let StreamLengths::Separate { input_tokens, .. } = &workload.streams[3].lengths else { panic!("two sides") };
+    assert_eq!(input_tokens.shape, LengthShape::Empirical { values: vec![(40, 1.0), (100, 2.0), (300, 1.0)] });
 }
 
 #[test]
@@ -545,7 +608,8 @@ fn an_engine_may_be_a_preset_file_beside_the_scenario() {
 fn a_lognormal_by_mean_and_variation_has_the_p99_that_follows() {
     let text = BASE.replace("input_tokens = 1024", "input_tokens = { distribution = \"lognormal\", mean = 1000, cv = 1 }");
     // sigma^2 = ln 2, p99 = mean * exp(2.3263 sigma - sigma^2 / 2).
-    let LengthShape::Lognormal { mean, p99 } = good(&text).workload.streams[0].input_tokens.shape else { panic!("lognormal") };
+    let StreamLengths::Separate { input_tokens, .. } = &good(&text).workload.streams[0].lengths else { panic!("two sides") };
+    let LengthShape::Lognormal { mean, p99 } = input_tokens.shape else { panic!("lognormal") };
     assert!(mean == 1000.0 && (p99 - 4_904.92).abs() < 0.01, "{p99}");
 }
 

@@ -146,6 +146,7 @@ fn scenario() -> impl Strategy<Value = String> {
         ("migration_limit", &["1"]),
         ("http_overload_status_code", &["200", "503"]),
         ("overload_lease", &["\"0s\"", "\"1.5s\""]),
+        ("retry_after", &["\"1s\"", "\"none\""]),
         ("runtime_inhibited_duration", &["\"0s\""]),
         ("discovery_delay", &["\"3ms\""]),
         ("model", &["\"llama 'x'\""]),
@@ -158,7 +159,7 @@ fn scenario() -> impl Strategy<Value = String> {
             "retry",
             &[
                 r#"{ statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "8s", jitter = "full" }"#,
-                r#"{ statuses = [429], attempts = 2, jitter = "equal", on_timeout = true, timeout_delay = "0s", budget = { max_tokens = 10, token_ratio = 0.1 }, retry_after = "1s" }"#,
+                r#"{ statuses = [429], attempts = 2, jitter = "equal", on_timeout = true, timeout_delay = "0s", budget = { max_tokens = 10, token_ratio = 0.1 }, obey_retry_after = false }"#,
             ],
         ),
         ("patience", &["\"1s\""]),

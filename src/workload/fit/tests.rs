@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::workload::config::{LengthDistribution, LengthShape};
 use crate::workload::trace::CsvExport;
 
 fn generate(workload: &WorkloadConfig, span: SimTime, seed: u64) -> Vec<(u64, u32, u32)> {
@@ -45,9 +46,8 @@ fn a_fit_finds_the_process_that_made_a_trace() {
         let stream = StreamConfig {
             class: "a".into(),
             arrivals: Some(process),
-            input_tokens: lengths(900.0),
-            output_tokens: lengths(90.0),
-            length_correlation: 0.4,
+            weight: None,
+            lengths: StreamLengths::Separate { input_tokens: lengths(900.0), output_tokens: lengths(90.0), correlation: 0.4 },
         };
         let workload = WorkloadConfig { streams: vec![stream], ..Default::default() };
         let made = generate(&workload, SimTime::from_nanos(2_000 * NANOS_PER_SECOND), 5);

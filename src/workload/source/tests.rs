@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::units::NANOS_PER_SECOND;
 use crate::workload::config::{
-    ArrivalProcess, LengthDistribution, LengthShape, RatePiece, RateSchedule, StreamConfig, TraceOptions,
+    ArrivalProcess, LengthDistribution, LengthShape, RatePiece, RateSchedule, StreamConfig, StreamLengths, TraceOptions,
 };
 use crate::workload::trace::{CsvExport, DropReason};
 
@@ -15,14 +15,12 @@ fn lengths(mean: f64) -> LengthDistribution {
     LengthDistribution { shape: LengthShape::Lognormal { mean, p99: mean * 4.0 }, min: 1, max: None }
 }
 
+fn separate(input: f64) -> StreamLengths {
+    StreamLengths::Separate { input_tokens: lengths(input), output_tokens: lengths(100.0), correlation: 0.0 }
+}
+
 fn stream(class: &str, arrivals: ArrivalProcess) -> StreamConfig {
-    StreamConfig {
-        class: class.into(),
-        arrivals: Some(arrivals),
-        input_tokens: lengths(1_000.0),
-        output_tokens: lengths(100.0),
-        length_correlation: 0.0,
-    }
+    StreamConfig { class: class.into(), arrivals: Some(arrivals), weight: None, lengths: separate(1_000.0) }
 }
 
 fn listed(at: u64, count: u64, every: Option<Span>, class: &str) -> ListedRequest {
@@ -79,6 +77,7 @@ fn sources_merge_in_order_of_arrival_and_ties_follow_the_stated_order() {
         ],
         trace: fixture("mooncake.jsonl"),
         requests: vec![listed(0, 2, Some(Span::from_secs(1)), "b"), listed(0, 2, None, "c")],
+        ..Default::default()
     };
     let (requests, source) = all(&config, until(2));
     let order: Vec<(u64, &str)> = requests
@@ -98,7 +97,7 @@ fn one_stream_does_not_change_the_draws_of_another() {
     let poisson = |class: &str| stream(class, ArrivalProcess::Poisson { rate: steady(20.0) });
     let alone = WorkloadConfig { streams: vec![poisson("a")], ..Default::default() };
     let mut other = poisson("b");
-    other.input_tokens = lengths(10.0);
+    other.lengths = separate(10.0);
     let both = WorkloadConfig { streams: vec![poisson("a"), other], ..Default::default() };
     let (first, _) = all(&alone, until(20));
     let (merged, _) = all(&both, until(20));
@@ -108,9 +107,61 @@ fn one_stream_does_not_change_the_draws_of_another() {
     // A closed loop that draws from the same stream gets the same lengths.
     let mut closed = LengthSource::open(&alone, Streams::new(7)).unwrap();
     for request in &first[..50] {
-        let drawn = closed.draw(0);
+        let drawn = closed.draw(0, request.arrival);
         assert_eq!((drawn.input_tokens, drawn.output_tokens), (request.input_tokens, request.output_tokens));
     }
+}
+
+#[test]
+fn classes_share_arrivals_by_weight_and_weights_do_not_move_them() {
+    let share = |class: &str, weight: f64| StreamConfig {
+        arrivals: None,
+        weight: Some(weight),
+        ..stream(class, ArrivalProcess::Poisson { rate: steady(1.0) })
+    };
+    let shared = |weights: [f64; 2]| WorkloadConfig {
+        streams: vec![
+            share("a", weights[0]),
+            share("b", weights[1]),
+            stream("own", ArrivalProcess::Constant { rate: steady(10.0) }),
+        ],
+        shared_arrivals: Some(ArrivalProcess::Gamma { rate: steady(100.0), cv: 2.0 }),
+        ..Default::default()
+    };
+    let count = |requests: &[RequestSpec], class: u16| requests.iter().filter(|r| r.class == ClassId(class)).count();
+    let (even, source) = all(&shared([1.0, 1.0]), until(100));
+    assert_eq!(source.class_names(), ["a", "b", "own"]);
+    assert_eq!(count(&even, 2), 1_000);
+    let of_shared = (even.len() - 1_000) as f64;
+    // Half of about 10,000: four standard deviations are 200.
+    assert!((count(&even, 0) as f64 - of_shared / 2.0).abs() < 200.0);
+    let (uneven, _) = all(&shared([9.0, 1.0]), until(100));
+    assert!((count(&uneven, 0) as f64 - of_shared * 0.9).abs() < 200.0);
+    let arrivals = |requests: &[RequestSpec]| requests.iter().map(|r| r.arrival).collect::<Vec<_>>();
+    assert_eq!(arrivals(&even), arrivals(&uneven), "weights only say whose a request is");
+    let nobody = WorkloadConfig { streams: vec![], ..shared([1.0, 1.0]) };
+    assert!(RequestSource::open(&nobody, Streams::new(1), until(1)).err().unwrap().to_string().contains("classes: expected"));
+}
+
+#[test]
+fn users_choose_classes_in_turn_or_by_weight() {
+    let closed = |weight: Option<f64>| WorkloadConfig {
+        streams: ["a", "b"]
+            .map(|class| StreamConfig {
+                weight: weight.map(|w| if class == "a" { w } else { 1.0 }),
+                ..stream(class, ArrivalProcess::Poisson { rate: steady(1.0) })
+            })
+            .into(),
+        ..Default::default()
+    };
+    let choices = |weight| {
+        let source = LengthSource::open(&closed(weight), Streams::new(1)).unwrap();
+        let mut rng = Streams::new(1).stream("turns", 0);
+        (0..10_000).map(|n| source.choose(n, &mut rng)).collect::<Vec<_>>()
+    };
+    assert_eq!(choices(None)[..4], [0, 1, 0, 1]);
+    let of_a = choices(Some(3.0)).iter().filter(|class| **class == 0).count();
+    assert!(of_a.abs_diff(7_500) < 174, "{of_a}: four standard deviations");
 }
 
 #[test]

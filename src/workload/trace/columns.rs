@@ -7,35 +7,50 @@ use super::opening::{file_error, find_column};
 use super::record::{CsvFields, split_quoted};
 use crate::workload::error::WorkloadError;
 
-/// Reads columns by name, row by row.
-pub(in crate::workload) struct CsvColumns {
-    lines: Lines,
-    wanted: [Option<usize>; 2],
+/// A column to look for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::workload) enum Wanted<'a> {
+    /// The file must have it.
+    Required(&'a str),
+    /// The file may have it.
+    IfPresent(&'a str),
+    /// Not this one.
+    Nothing,
 }
 
-impl CsvColumns {
-    /// Opens a file with a header and finds up to two columns.
-    pub(in crate::workload) fn open(path: &Path, names: &[Option<&str>; 2]) -> Result<Self, WorkloadError> {
+/// Reads `N` columns by name, row by row.
+pub(in crate::workload) struct CsvColumns<const N: usize> {
+    lines: Lines,
+    wanted: [Option<usize>; N],
+}
+
+impl<const N: usize> CsvColumns<N> {
+    /// Opens a file with a header and finds its columns.
+    pub(in crate::workload) fn open(path: &Path, names: &[Wanted<'_>; N]) -> Result<Self, WorkloadError> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(file_error(path, "the file is empty: expected a header", "is this the right file?"));
         }
         let header = split_quoted(lines.text()?).map_err(|problem| file_error(path, problem, "expected CSV with a header"))?;
         let header: Vec<String> = header.iter().map(|h| h.trim().to_owned()).collect();
-        let mut wanted = [None; 2];
+        let mut wanted = [None; N];
         for (slot, name) in wanted.iter_mut().zip(names) {
-            *slot = name.map(|name| find_column(path, &header, name)).transpose()?;
+            *slot = match name {
+                Wanted::Required(name) => Some(find_column(path, &header, name)?),
+                Wanted::IfPresent(name) => find_column(path, &header, name).ok(),
+                Wanted::Nothing => None,
+            };
         }
         Ok(Self { lines, wanted })
     }
 
-    /// Whether column `i` was asked for.
+    /// Whether column `i` was asked for and is there.
     pub(in crate::workload) fn has(&self, i: usize) -> bool {
         self.wanted[i].is_some()
     }
 
     /// The fields of the next row; empty ones are absent.
-    pub(in crate::workload) fn next_row(&mut self) -> Result<Option<[Option<String>; 2]>, WorkloadError> {
+    pub(in crate::workload) fn next_row(&mut self) -> Result<Option<[Option<String>; N]>, WorkloadError> {
         if !self.lines.advance()? {
             return Ok(None);
         }

@@ -4,6 +4,7 @@ use super::format::{Spec, TraceFormat};
 use super::reader::{Measured, RowOutcome, TraceRow};
 use super::record::{Record, Role};
 use super::report::DropReason;
+use super::session_ids::{SessionIds, has_parent};
 use super::time;
 use crate::units::Span;
 use crate::workload::config::{TimeUnit, TraceColumns};
@@ -31,6 +32,15 @@ impl Naming<'_> {
     }
 }
 
+/// What rows have in common, kept once.
+pub(super) struct Interned<'a> {
+    /// Block identities of the row.
+    pub(super) hash_ids: &'a mut Vec<u64>,
+    pub(super) classes: &'a mut Vec<String>,
+    /// Where sessions matter.
+    pub(super) sessions: Option<&'a mut SessionIds>,
+}
+
 /// Turns a record into a row.
 pub(super) struct Decoder<'a> {
     pub(super) naming: Naming<'a>,
@@ -46,8 +56,7 @@ impl Decoder<'_> {
         record: &Record,
         line: u64,
         block_size: Option<u32>,
-        hash_ids: &mut Vec<u64>,
-        classes: &mut Vec<String>,
+        interned: Interned<'_>,
     ) -> Result<RowOutcome, String> {
         let spec = self.naming.spec;
         if let Some(wanted) = spec.request_event
@@ -58,10 +67,17 @@ impl Decoder<'_> {
         if record.get(Role::SubRequests).is_some() {
             return Ok(RowOutcome::Skipped(DropReason::AgenticSession));
         }
-        self.refuse_dependent(record)?;
-        let arrival = if self.has_arrivals { Some(self.time(record, Role::Arrival, self.units.0)?) } else { None };
+        let follows = interned.sessions.is_some();
+        self.refuse_dependent(record, follows)?;
+        let (session, delay) = self.turn(record, interned.sessions)?;
+        let arrival = match (self.has_arrivals, delay) {
+            (false, _) => None,
+            // The turn before says when it is sent.
+            (true, Some(_)) if record.get(Role::Arrival).is_none() => None,
+            (true, _) => Some(self.time(record, Role::Arrival, self.units.0)?),
+        };
         if self.wants_ids {
-            self.hash_ids(record, hash_ids)?;
+            self.hash_ids(record, interned.hash_ids)?;
         }
         let measured = match arrival {
             Some(arrival) if spec.format == TraceFormat::VllmLog => Some(self.measured(record, arrival)?),
@@ -72,29 +88,56 @@ impl Decoder<'_> {
             line,
             arrival,
             input_tokens: self.tokens(record, Role::InputTokens)?,
-            output_tokens: self.tokens(record, Role::OutputTokens)?,
-            class: record.get(Role::Class).map(|name| intern(classes, name)).transpose()?,
+            output_tokens: match record.get(Role::OutputIds).filter(|_| record.get(Role::OutputTokens).is_none()) {
+                Some(ids) => list_length(ids).ok_or_else(|| self.problem(Role::OutputIds, ids, "expected a list of tokens"))?,
+                None => self.tokens(record, Role::OutputTokens)?,
+            },
+            class: record.get(Role::Class).map(|name| intern(interned.classes, name)).transpose()?,
             service_time: self.optional(record, Role::ServiceTime, |text| self.span(text))?,
             worker: self.optional(record, Role::Worker, |text| text.parse().map_err(|_| "expected a worker's number".into()))?,
-            in_session: record.get(Role::Session).is_some(),
+            in_session: is_part_of_session(record),
+            session,
+            delay,
             block_size: block_size.or(own_block).unwrap_or(spec.block_size),
             measured,
         }))
     }
 
-    /// Rows that wait for other requests cannot be replayed at instants.
-    fn refuse_dependent(&self, record: &Record) -> Result<(), String> {
+    /// The session of a row and its delay after the turn before, where sessions matter.
+    fn turn(&self, record: &Record, sessions: Option<&mut SessionIds>) -> Result<(Option<u32>, Option<Span>), String> {
+        let (Some(ids), Some(name)) = (sessions, record.get(Role::Session)) else { return Ok((None, None)) };
+        let session = ids.of(name, record.get(Role::Parent));
+        let delay = self.optional(record, Role::Delay, |text| {
+            let nanos = time::nanos(text, self.units.0)?;
+            u64::try_from(nanos).map(Span::from_nanos).map_err(|_| "expected 0 or more, below 584 years".into())
+        })?;
+        Ok((Some(session), delay))
+    }
+
+    /// Rows that wait for other requests cannot be replayed at instants; `follows` where turns wait for the answer before.
+    fn refuse_dependent(&self, record: &Record, follows: bool) -> Result<(), String> {
         if record.get(Role::Dependencies).is_some_and(|d| d != "[]") {
             return Err(
                 "field `dependencies`: the request waits for others: expected requests that arrive at recorded instants".into()
             );
         }
-        // With the format named by the user, a delay beside an instant is ignored; without an instant it never can be.
-        if record.get(Role::Delay).is_some() && (!self.format_given || record.get(Role::Arrival).is_none()) {
-            return Err("field `delay`: a later turn of a session waits for the answer before, and its prompt may hold the new tokens only: \
-                        expected requests that arrive at recorded instants with whole prompts (`format = \"mooncake\"` replays rows that have \
-                        timestamps as they stand)"
-                .into());
+        if record.get(Role::Delay).is_none() {
+            return Ok(());
+        }
+        if !self.format_given {
+            return Err(
+                "field `delay`: a later turn of a session waits for the answer before, and its prompt may hold the new tokens \
+                        only: expected a format that says so (`mooncake`: whole prompts; `mooncake-delta`: the new tokens only)"
+                    .into(),
+            );
+        }
+        // A delay beside an instant is ignored where turns do not wait; without an instant it never can be.
+        if record.get(Role::Arrival).is_none() && !follows {
+            return Err(
+                "field `delay`: the turn is sent so long after the answer before and has no instant of its own: expected a \
+                        replay with `sessions = \"follow\"`"
+                    .into(),
+            );
         }
         Ok(())
     }
@@ -188,6 +231,21 @@ fn plain_ids(list: &str, ids: &mut Vec<u64>) -> bool {
         }
     }
     true
+}
+
+/// Whether other requests belong to the same session, as far as one row can tell.
+fn is_part_of_session(record: &Record) -> bool {
+    match record.get(Role::Parent) {
+        None => record.get(Role::Session).is_some(),
+        parent => has_parent(parent),
+    }
+}
+
+/// Number of entries of a JSON list of numbers.
+fn list_length(text: &str) -> Option<u32> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
+    let commas = inner.bytes().filter(|byte| *byte == b',').count();
+    u32::try_from(if inner.is_empty() { 0 } else { commas + 1 }).ok()
 }
 
 /// At most 40 characters of a value, for messages.

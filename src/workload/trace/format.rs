@@ -14,6 +14,8 @@ pub enum TraceFormat {
     Azure,
     /// Mooncake JSON Lines and the superset that Dynamo accepts.
     Mooncake,
+    /// Mooncake rows of sessions whose later turns hold the new input only; recognised by name alone.
+    MooncakeDelta,
     /// Dynamo request trace, version 1, wrapped or not.
     DynamoRequestTrace,
     /// BurstGPT 1 to 3.
@@ -76,7 +78,20 @@ const PLAIN: Spec = Spec {
 /// Rows held to sort formats that are written in another order than that of arrival (by end, or by id).
 const UNSORTED: usize = 4096;
 
-static SPECS: [Spec; 11] = [
+/// Fields of Mooncake rows, as Dynamo takes them.
+const MOONCAKE: &[(Role, &[&str])] = &[
+    (Arrival, &["timestamp", "created_time"]),
+    (InputTokens, &["input_length", "input_tokens"]),
+    (OutputTokens, &["output_length", "output_tokens"]),
+    (OutputIds, &["output_token_ids"]),
+    (HashIds, &["hash_ids"]),
+    (Class, &["policy_class"]),
+    (Session, &["session_id"]),
+    (Delay, &["delay", "delay_ms"]),
+    (Dependencies, &["dependencies"]),
+];
+
+static SPECS: [Spec; 12] = [
     Spec {
         format: TraceFormat::Shedcast,
         unit: TimeUnit::Nanoseconds,
@@ -181,33 +196,27 @@ static SPECS: [Spec; 11] = [
             (OutputTokens, &["output_length"]),
             (HashIds, &["hash_ids"]),
             (Session, &["chat_id"]),
+            (Parent, &["parent_chat_id"]),
         ],
         block_size: 16,
         ..PLAIN
     },
+    Spec { format: TraceFormat::Mooncake, syntax: Syntax::JsonLines, unit: TimeUnit::Milliseconds, fields: MOONCAKE, ..PLAIN },
     Spec {
-        format: TraceFormat::Mooncake,
+        format: TraceFormat::MooncakeDelta,
         syntax: Syntax::JsonLines,
         unit: TimeUnit::Milliseconds,
-        fields: &[
-            (Arrival, &["timestamp", "created_time"]),
-            (InputTokens, &["input_length", "input_tokens"]),
-            (OutputTokens, &["output_length", "output_tokens"]),
-            (HashIds, &["hash_ids"]),
-            (Class, &["policy_class"]),
-            (Session, &["session_id"]),
-            (Delay, &["delay", "delay_ms"]),
-            (Dependencies, &["dependencies"]),
-        ],
+        fields: MOONCAKE,
         ..PLAIN
     },
 ];
 
 impl TraceFormat {
     /// Every format with a name of its own, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Azure,
         Self::Mooncake,
+        Self::MooncakeDelta,
         Self::DynamoRequestTrace,
         Self::BurstGpt,
         Self::Bailian,
@@ -226,6 +235,7 @@ impl TraceFormat {
             Self::Shedcast => "shedcast",
             Self::Azure => "azure",
             Self::Mooncake => "mooncake",
+            Self::MooncakeDelta => "mooncake-delta",
             Self::DynamoRequestTrace => "dynamo-request-trace",
             Self::BurstGpt => "burstgpt",
             Self::Bailian => "bailian",
@@ -298,21 +308,36 @@ pub(super) fn is_servegen(fields: &[String]) -> bool {
 pub(super) enum Recognised {
     /// This format.
     Format(&'static Spec),
-    /// A format that cannot be replayed as requests at instants; why.
-    Refused(&'static str),
+    /// A file that cannot be replayed as requests at instants: what it is, and what to do.
+    Refused(&'static str, &'static str),
     /// Nothing.
     Unknown,
 }
+
+const AGENTIC: &str = "replay the requests of one recorded run instead, which have instants; shedcast's closed-loop clients have \
+                       sessions of turns (`clients.closed_loop`)";
 
 /// The format of a JSON Lines file by one of its rows.
 pub(super) fn by_object(row: &Value) -> Recognised {
     let has = |key: &str| row.get(key).is_some();
     let schema = row.get("schema").and_then(Value::as_str).unwrap_or("");
     if schema.starts_with("dynamo.agentic_mooncake") || has("dependencies") && has("not_before_ms") {
-        return Recognised::Refused("an agentic Mooncake trace, whose requests wait for one another");
+        return Recognised::Refused("an agentic Mooncake trace, whose requests wait for one another", AGENTIC);
     }
     if has("num_turns") && has("input_prompt_length") {
-        return Recognised::Refused("a trace of agentic sessions, whose turns wait for one another");
+        return Recognised::Refused("a trace of agentic sessions, whose turns wait for one another", AGENTIC);
+    }
+    if has("request_throughput") || has("num_prompts") && has("request_rate") {
+        let hint = "generate traffic like that of the benchmark: `arrivals` with its rate (gamma, cv = 1 / sqrt(burstiness)), or \
+                    `clients.max_in_flight` for its `max_concurrency` where the rate is `inf`";
+        return Recognised::Refused("the result of a benchmark, not its requests", hint);
+    }
+    let lengths = ["input_length", "input_tokens", "input_toks", "hash_ids"];
+    if ["text_input", "messages", "payload", "prompt", "conversations", "body"].iter().any(|key| has(key))
+        && !lengths.iter().any(|key| has(key))
+    {
+        let hint = "count the tokens of each prompt with the model's tokeniser, and write them as `input_length`";
+        return Recognised::Refused("texts, whose tokens nobody has counted", hint);
     }
     let format =
         if schema.starts_with("dynamo.request.trace") || has("event_type") || row.get("event").is_some_and(Value::is_object) {

@@ -13,6 +13,15 @@ const LONGEST: u64 = 64 << 20;
 /// Size of the read buffer.
 const BUFFER: usize = 1 << 16;
 
+/// Files that are often taken for traces: how they begin, what they are, and what to do with them.
+const BINARY: [(&[u8], &str, &str); 5] = [
+    (b"PAR1", "a Parquet file", "write it as CSV first, for example with DuckDB: `copy (from 'x.parquet') to 'x.csv'`"),
+    (b"PK\x03\x04", "a ZIP archive (or NumPy's .npz)", "unpack it, and name one of its files"),
+    (b"\x28\xb5\x2f\xfd", "a file packed by zstd", "unpack it: `zstd -d FILE`, or pack it by gzip"),
+    (b"\xfd7zXZ\x00", "a file packed by xz", "unpack it: `xz -d FILE`, or pack it by gzip"),
+    (b"BZh", "a file packed by bzip2", "unpack it: `bunzip2 FILE`, or pack it by gzip"),
+];
+
 /// The path that stands for standard input.
 pub const STDIN: &str = "-";
 
@@ -49,7 +58,12 @@ impl Lines {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
         let mut plain = BufReader::with_capacity(BUFFER, file);
-        let zipped = plain.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+        let head = plain.fill_buf().map_err(failed)?;
+        let zipped = head.starts_with(&[0x1f, 0x8b]);
+        if let Some((_, what, hint)) = BINARY.iter().find(|(magic, ..)| head.starts_with(magic)) {
+            let problem = format!("{what}: expected text, plain or gzipped");
+            return Err(WorkloadError::File { path: path.to_owned(), problem, hint: (*hint).into() });
+        }
         let input: Box<dyn BufRead + Send> =
             if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain))) } else { Box::new(plain) };
         Ok(Self::new(path, input))
@@ -124,8 +138,12 @@ impl Lines {
         if self.number == 1 {
             self.check_encoding()?;
         }
+        let ended = self.buffer.ends_with(b"\n");
         while self.buffer.len() > before && matches!(self.buffer.last(), Some(b'\n' | b'\r')) {
             self.buffer.pop();
+        }
+        if !ended && self.number == 1 && self.buffer.contains(&b'\r') {
+            return Err(self.broken("lines that end with carriage returns alone: expected line feeds"));
         }
         if self.buffer[before..].contains(&0) {
             return Err(self.broken("a zero byte: expected text, not a binary file"));
@@ -183,9 +201,12 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused_with_its_line() {
-        for (bytes, what) in
-            [(&b"a\nb\0c\n"[..], "t:2: a zero byte"), (b"\xff\xfea\0", "t:1: UTF-16"), (b"ok\n\xc3\x28\n", "t:2: bytes that")]
-        {
+        for (bytes, what) in [
+            (&b"a\nb\0c\n"[..], "t:2: a zero byte"),
+            (b"a,b\r1,2\r", "t:1: lines that end with carriage returns"),
+            (b"\xff\xfea\0", "t:1: UTF-16"),
+            (b"ok\n\xc3\x28\n", "t:2: bytes that"),
+        ] {
             let message = read(bytes).unwrap_err().to_string();
             assert!(message.starts_with(what) && message.contains("\n  hint: "), "{message}");
         }
@@ -211,6 +232,19 @@ mod tests {
             Err(e) => Some(Err(e)),
         });
         assert!(cut.take(5).any(|line| line.is_err_and(|e| e.to_string().contains("is the file complete?"))));
+    }
+
+    #[test]
+    fn a_packed_or_binary_file_says_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        for (bytes, what) in
+            [(&b"PAR1\x15\x04"[..], "a Parquet file"), (b"\x28\xb5\x2f\xfd\x24", "packed by zstd"), (b"PK\x03\x04", "a ZIP")]
+        {
+            let path = dir.path().join("trace");
+            std::fs::write(&path, bytes).unwrap();
+            let message = Lines::open(&path).err().unwrap().to_string();
+            assert!(message.contains(what) && message.contains("\nhint: "), "{message}");
+        }
     }
 
     #[test]

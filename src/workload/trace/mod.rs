@@ -18,10 +18,12 @@ mod record;
 mod replay;
 mod report;
 mod servegen;
+mod session_ids;
 mod time;
 mod timed;
+mod turns;
 
-pub(in crate::workload) use columns::CsvColumns;
+pub(in crate::workload) use columns::{CsvColumns, Wanted};
 pub use export::CsvExport;
 pub use format::TraceFormat;
 pub use lines::STDIN;
@@ -31,3 +33,4 @@ pub use reader::{Measured, RowOutcome, TraceReader, TraceRow};
 pub use replay::{ReplayedRequest, TraceReplay};
 pub use report::{DropReason, TraceReport, TraceWarning};
 pub use servegen::{ServeGenClient, ServeGenReplay, ServeGenWindow};
+pub(in crate::workload) use time::seconds;

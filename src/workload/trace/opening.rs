@@ -49,7 +49,7 @@ pub(super) fn open_csv(
         None => format::by_header(&header).ok_or_else(|| {
             let problem =
                 format!("unknown columns `{}`: expected a trace of a known format ({})", header.join(","), TraceFormat::names());
-            file_error(&path, problem, "name the columns and units in the trace's `columns`")
+            file_error(&path, problem, hint_for_unknown(&header))
         })?,
     };
     let mut wanted = Vec::new();
@@ -72,6 +72,17 @@ pub(super) fn open_csv(
         wanted.push((find_column(&path, &header, name)?, Role::Class));
     }
     Ok((Spec { ..*spec }, Fields::Csv(CsvFields::new(wanted, Some(header.len())))))
+}
+
+/// What to do about a first line that names no columns we know.
+fn hint_for_unknown(header: &[String]) -> &'static str {
+    match header {
+        [one] if one.contains([';', '\t']) => "columns are separated by commas here: replace the semicolons or tabs",
+        [one] if one.ends_with(':') || one.contains(": ") => {
+            "this looks like YAML: a description of a workload has no requests; BLIS TraceV2 has them in the CSV beside its header"
+        }
+        _ => "name the columns and units in the trace's `columns`",
+    }
 }
 
 pub(super) fn find_column(path: &Path, header: &[String], name: &str) -> Result<usize, WorkloadError> {
@@ -150,12 +161,15 @@ fn recognise_json(lines: &mut Lines, path: &Path) -> Result<&'static Spec, Workl
         path: path.to_owned(),
         line: lines.number(),
         problem: format!("no JSON object: {e}"),
-        hint: "a JSON Lines trace has one object a line".into(),
+        hint: if e.is_eof() {
+            "a JSON Lines trace has one object a line: `jq -c .` writes an object that is spread over lines as one".into()
+        } else {
+            "a JSON Lines trace has one object a line".into()
+        },
     })?;
     match format::by_object(&row) {
         Recognised::Format(spec) => Ok(spec),
-        Recognised::Refused(what) => {
-            let hint = "replay the requests of one recorded run instead, which have instants; shedcast's closed-loop clients have sessions of turns";
+        Recognised::Refused(what, hint) => {
             Err(file_error(path, format!("{what}: expected requests that arrive at recorded instants"), hint))
         }
         Recognised::Unknown => {

@@ -1,5 +1,7 @@
 //! How much of a trace's prompts an infinite prefix cache would hold.
 
+use super::report::TraceWarning;
+
 /// Slots of a bounded set: 512 KiB, which a processor's cache holds.
 const BOUNDED_SLOTS: usize = 1 << 16;
 
@@ -76,6 +78,12 @@ pub struct PrefixUse {
     pub input_tokens: u64,
     /// Those of them in leading blocks seen before.
     pub reusable_tokens: u64,
+    /// Rows whose number of blocks is not that of a prompt of their length.
+    pub misfits: u64,
+    /// Block identities of all rows.
+    pub blocks: u64,
+    /// Tokens of one block, as the last row had it.
+    pub block_size: u32,
     /// A bounded count was full and counted no further rows.
     pub full: bool,
 }
@@ -92,7 +100,7 @@ impl PrefixUse {
     }
 
     fn with(seen: IdSet) -> Self {
-        Self { seen, rows: 0, input_tokens: 0, reusable_tokens: 0, full: false }
+        Self { seen, rows: 0, input_tokens: 0, reusable_tokens: 0, misfits: 0, blocks: 0, block_size: 1, full: false }
     }
 
     /// Counts one prompt and returns how many of its tokens are reusable.
@@ -110,6 +118,11 @@ impl PrefixUse {
             self.seen.insert(*id);
         }
         self.rows += 1;
+        // A recorder may leave out the last block, which is not full.
+        let (whole, all) = (input_tokens / block_size.max(1), input_tokens.div_ceil(block_size.max(1)));
+        self.misfits += u64::from(!(u64::from(whole)..=u64::from(all)).contains(&(ids.len() as u64)));
+        self.blocks += ids.len() as u64;
+        self.block_size = block_size;
         self.input_tokens += u64::from(input_tokens);
         self.reusable_tokens += reusable;
         reusable as u32
@@ -118,6 +131,16 @@ impl PrefixUse {
     /// Empties the cache; what was counted stays.
     pub(super) fn forget(&mut self) {
         self.seen = IdSet::new(self.seen.bounded);
+    }
+
+    /// A warning if most rows have more or fewer blocks than prompts of their lengths.
+    pub(in crate::workload) fn block_doubt(&self) -> Option<TraceWarning> {
+        let implied = self.input_tokens as f64 / self.blocks.max(1) as f64;
+        (self.misfits * 2 > self.rows).then_some(TraceWarning::BlockSizeDoubt {
+            block_size: self.block_size,
+            implied,
+            rows: self.misfits,
+        })
     }
 
     /// Distinct blocks seen.
@@ -146,6 +169,16 @@ mod tests {
         assert_eq!(cache.add(&[0, 1, 2], 1_300, 512), 1_300);
         assert_eq!((cache.distinct_blocks(), cache.rows), (5, 4));
         assert!((cache.share() - 2_324.0 / 5_200.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn blocks_of_another_size_are_noticed() {
+        let mut cache = PrefixUse::exact();
+        cache.add(&[1, 2, 3], 1_500, 512);
+        cache.add(&[1, 2], 1_500, 512);
+        assert_eq!(cache.block_doubt(), None, "the last block may be missing");
+        (0..9).for_each(|i| _ = cache.add(&[i, 2, 3, 4], 64, 512));
+        assert!(matches!(cache.block_doubt(), Some(TraceWarning::BlockSizeDoubt { block_size: 512, rows: 9, .. })));
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::decode::{Decoder, Naming};
+use super::decode::{Decoder, Interned, Naming};
 use super::format::{Spec, Syntax, TraceFormat};
 use super::lines::Lines;
 use super::opening::{file_error, lines_have_arrivals, open_csv, open_json};
 use super::record::{CsvFields, JsonFields, Role};
 use super::report::DropReason;
+use super::session_ids::SessionIds;
+use super::turns::Turns;
 use crate::units::Span;
-use crate::workload::config::{TimeUnit, TraceColumns, TraceConfig};
+use crate::workload::config::{SessionReplay, TimeUnit, TraceColumns, TraceConfig};
 use crate::workload::error::WorkloadError;
 
 /// Times that a log measured, from the arrival on.
@@ -42,6 +44,10 @@ pub struct TraceRow {
     pub worker: Option<u32>,
     /// Belongs to a session.
     pub in_session: bool,
+    /// Its session by number, where sessions matter to the reader.
+    pub session: Option<u32>,
+    /// Sent so long after the end of the turn before it, where sessions matter to the reader.
+    pub delay: Option<Span>,
     /// Tokens of one block of its hash ids.
     pub block_size: u32,
     /// Measured times, where the format has them.
@@ -79,6 +85,8 @@ pub struct TraceReader {
     block_size: Option<u32>,
     has_arrivals: bool,
     classes: Vec<String>,
+    /// Where sessions matter: their numbers, and their last turns.
+    sessions: Option<(SessionIds, Turns)>,
     hash_ids: Vec<u64>,
     wants_ids: bool,
 }
@@ -114,6 +122,7 @@ impl TraceReader {
             Syntax::Csv => open_csv(&mut lines, named, columns.as_ref(), options.class_column.as_deref())?,
             Syntax::JsonLines => open_json(&mut lines, named, columns.as_ref(), options.class_column.as_deref())?,
         };
+        let delta = spec.format == TraceFormat::MooncakeDelta;
         let unit = options.time_unit.unwrap_or(spec.unit);
         let service_unit = columns.as_ref().and_then(|c| c.service_time.as_ref()).map_or(TimeUnit::Nanoseconds, |s| s.1);
         let has_arrivals = match &fields {
@@ -132,8 +141,10 @@ impl TraceReader {
             block_size: options.hash_block_size,
             has_arrivals,
             classes: Vec::new(),
+            sessions: (options.sessions == SessionReplay::Follow || delta).then(|| (SessionIds::default(), Turns::new(delta))),
             hash_ids: Vec::new(),
-            wants_ids: true,
+            // Blocks of new input alone say nothing of whole prompts.
+            wants_ids: !delta,
         })
     }
 
@@ -247,7 +258,18 @@ impl TraceReader {
             wants_ids: self.wants_ids,
         };
         let block_size = self.block_size;
-        Ok(decoder.row(&record, line, block_size, &mut self.hash_ids, &mut self.classes))
+        let interned = Interned {
+            hash_ids: &mut self.hash_ids,
+            classes: &mut self.classes,
+            sessions: self.sessions.as_mut().map(|s| &mut s.0),
+        };
+        let mut outcome = decoder.row(&record, line, block_size, interned);
+        if let (Some((_, turns)), Ok(RowOutcome::Request(row))) = (&mut self.sessions, &mut outcome)
+            && let Err(problem) = turns.complete(row)
+        {
+            outcome = Err(problem.to_owned());
+        }
+        Ok(outcome)
     }
 }
 

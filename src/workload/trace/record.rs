@@ -18,12 +18,16 @@ pub(super) enum Role {
     Worker,
     HashIds,
     BlockSize,
+    /// The generated tokens one by one, instead of their number.
+    OutputIds,
     /// Only rows of one kind are requests.
     EventType,
     /// Waits for an earlier answer instead of an instant.
     Delay,
-    /// Part of a session; replayed at its own instant all the same.
+    /// The session it is part of.
     Session,
+    /// The request of the session before it; -1 where there is none.
+    Parent,
     /// A session in one row: cannot be replayed as single requests.
     SubRequests,
     /// Depends on other requests: cannot be replayed at instants.

@@ -14,7 +14,7 @@ use super::report::{DropReason, TraceReport, TraceWarning};
 use super::timed::{Scale, Timed};
 use crate::engine::rng::{SimRng, Streams};
 use crate::units::{SimTime, Span};
-use crate::workload::config::{PrefixReuse, TraceConfig};
+use crate::workload::config::{PrefixReuse, SessionReplay, TraceConfig};
 use crate::workload::error::WorkloadError;
 
 /// Most rows that one width of ticks may hold.
@@ -35,6 +35,10 @@ pub struct ReplayedRequest {
     pub service_time: Option<Span>,
     /// The worker asked for.
     pub worker: Option<u32>,
+    /// Its session by number, where turns wait for the answer before.
+    pub session: Option<u32>,
+    /// Sent so long after the end of the turn before it, where turns wait.
+    pub delay: Option<Span>,
     /// Line of the file.
     pub line: u64,
 }
@@ -114,6 +118,10 @@ impl TraceReplay {
         if options.repeat && super::lines::is_stdin(&config.path) {
             let problem = "standard input can be read once only: expected a file";
             return Err(WorkloadError::parameter("trace.repeat", problem, "write the trace to a file first"));
+        }
+        if options.repeat && options.sessions == SessionReplay::Follow {
+            let problem = "a trace whose sessions are followed has no end to start again after: expected one of the two";
+            return Err(WorkloadError::parameter("trace.repeat", problem, "leave out `repeat`, or `sessions = \"follow\"`"));
         }
         let reader = TraceReader::open(config)?;
         if !reader.has_arrivals() {
@@ -240,9 +248,14 @@ impl TraceReplay {
         row
     }
 
+    /// Turns wait for the answer before them.
+    fn follows(&self) -> bool {
+        self.config.options.sessions == SessionReplay::Follow
+    }
+
     /// The next row in order of arrival.
     fn next_ordered(&mut self) -> Result<Option<Timed>, WorkloadError> {
-        let window = if self.config.options.sort { usize::MAX } else { self.reader.window() };
+        let window = if self.config.options.sort || self.follows() { usize::MAX } else { self.reader.window() };
         while !self.exhausted && self.unordered.len() < window {
             if let Some(row) = self.next_kept()? {
                 let at = row.arrival.expect("files without arrivals are refused at opening");
@@ -338,10 +351,12 @@ impl TraceReplay {
         let arrival = SimTime::from_nanos(nanos);
         self.counts.emitted += 1;
         self.counts.last_arrival = Some(arrival);
-        self.counts.sessions += u64::from(timed.row.in_session);
+        let follows = self.follows();
+        self.counts.sessions += u64::from(timed.row.in_session && !follows);
         let TraceRow { class, service_time, worker, line, .. } = timed.row;
+        let (session, delay) = if follows { (timed.row.session, timed.row.delay) } else { (None, None) };
         let (input_tokens, output_tokens) = self.capped(&timed.row);
-        Ok(ReplayedRequest { arrival, input_tokens, output_tokens, class, service_time, worker, line })
+        Ok(ReplayedRequest { arrival, input_tokens, output_tokens, class, service_time, worker, session, delay, line })
     }
 
     fn profile_first_pass(&mut self, at: i128) {
@@ -413,6 +428,7 @@ impl TraceReplay {
             let discounted = self.config.options.prefix_reuse == PrefixReuse::Discount;
             warnings.push(TraceWarning::PrefixReuse { share: prefix.share(), rows: prefix.rows, discounted });
         }
+        warnings.extend(self.prefix.as_ref().and_then(PrefixUse::block_doubt));
         if counts.sessions > 0 {
             warnings.push(TraceWarning::SessionsFlattened { rows: counts.sessions });
         }

@@ -21,19 +21,22 @@ pub enum DropReason {
     OtherEvent,
     /// A whole session in one row, whose later turns wait for earlier answers.
     AgenticSession,
+    /// A later turn of a session in which an answer never came.
+    BrokenSession,
     /// Read ahead, but the run ended before it arrived.
     AfterTheEnd,
 }
 
 impl DropReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NoTokens,
         Self::NoInput,
         Self::NoOutput,
         Self::OutsideWindow,
         Self::OtherEvent,
         Self::AgenticSession,
+        Self::BrokenSession,
         Self::AfterTheEnd,
     ];
 
@@ -46,6 +49,7 @@ impl DropReason {
             Self::OutsideWindow => "outside_window",
             Self::OtherEvent => "other_event",
             Self::AgenticSession => "agentic_session",
+            Self::BrokenSession => "broken_session",
             Self::AfterTheEnd => "after_the_end",
         }
     }
@@ -84,8 +88,22 @@ pub enum TraceWarning {
         /// The reusable tokens were taken off.
         discounted: bool,
     },
+    /// Rows have more or fewer blocks than prompts of their lengths: blocks may be of another size.
+    BlockSizeDoubt {
+        /// Tokens of one block, as they were taken.
+        block_size: u32,
+        /// Prompt tokens per block, on average.
+        implied: f64,
+        /// Rows concerned.
+        rows: u64,
+    },
     /// Rows belong to sessions, but arrive at their recorded instants.
     SessionsFlattened {
+        /// How many.
+        rows: u64,
+    },
+    /// Turns that are sent so long after the answer before.
+    TurnsWait {
         /// How many.
         rows: u64,
     },
@@ -119,7 +137,9 @@ impl TraceWarning {
             Self::UnevenHead { .. } => "trace_uneven_head",
             Self::Ticks { .. } => "trace_ticks",
             Self::PrefixReuse { .. } => "trace_prefix_reuse",
+            Self::BlockSizeDoubt { .. } => "trace_block_size_doubt",
             Self::SessionsFlattened { .. } => "trace_sessions_flattened",
+            Self::TurnsWait { .. } => "trace_turns_wait",
             Self::Capped { .. } => "trace_lengths_capped",
             Self::NoRowsInWindow => "trace_no_rows_in_window",
             Self::NoRows => "trace_no_rows",
@@ -158,10 +178,20 @@ impl fmt::Display for TraceWarning {
                 "{:.1} % of the prompt tokens were taken off as reusable, as if every worker had an infinite cache: real ones hold less",
                 share * 100.0
             ),
+            Self::BlockSizeDoubt { block_size, implied, rows } => write!(
+                f,
+                "{rows} rows have another number of hash_ids than prompts of their lengths in blocks of {block_size} tokens (about {implied:.0} \
+                 tokens per block on average): set hash_block_size if they are of another size"
+            ),
             Self::SessionsFlattened { rows } => write!(
                 f,
                 "{rows} rows belong to sessions and are replayed at their recorded instants, not after the answer before: under overload real \
-                 clients would wait"
+                 clients would wait; sessions = \"follow\" makes them"
+            ),
+            Self::TurnsWait { rows } => write!(
+                f,
+                "{rows} rows wait for the answer before them (`delay`); here they count at their own instant, or at that of the turn before: \
+                 sessions = \"follow\" replays them after the answer"
             ),
             Self::Capped { inputs, outputs } => write!(f, "{inputs} prompts and {outputs} outputs were cut to the length caps"),
             Self::NoRowsInWindow => write!(f, "no rows in window: nothing is replayed; compare it with the trace's span"),
@@ -205,10 +235,10 @@ impl TraceReport {
         self.rows_read == self.emitted + self.dropped.iter().sum::<u64>()
     }
 
-    /// Takes back the last `n` emitted requests: the run ended before them.
-    pub(in crate::workload) fn take_back(&mut self, n: u64) {
+    /// Takes back `n` emitted requests: they were never sent, for a reason.
+    pub(in crate::workload) fn take_back(&mut self, reason: DropReason, n: u64) {
         self.emitted -= n;
-        self.dropped[DropReason::AfterTheEnd as usize] += n;
+        self.dropped[reason as usize] += n;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Exact times: decimals and dates to whole nanoseconds, without a float.
 
-use crate::units::NANOS_PER_SECOND;
+use crate::units::{NANOS_PER_SECOND, SimTime};
 use crate::workload::config::TimeUnit;
 
 /// Largest number of nanoseconds that a time in a trace may be away from zero: 3,000 years.
@@ -37,6 +37,12 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<i128, String> {
         _ => decimal(text, unit.digits()).ok_or_else(|| format!("expected a time in {}, a decimal number", unit.name()))?,
     };
     if nanos.abs() > FARTHEST { Err("expected a time within 3,000 years of zero".into()) } else { Ok(nanos) }
+}
+
+/// The instant `text` seconds after 0, if it is one that the clock holds.
+pub(in crate::workload) fn seconds(text: &str) -> Option<SimTime> {
+    let nanos = nanos(text, TimeUnit::Seconds).ok()?;
+    u64::try_from(nanos).ok().map(SimTime::from_nanos)
 }
 
 /// `text` times ten to the power `shift`, rounded half up to a whole number: `12`, `-0.5`, `19440110.0`, `1.7e9`.

@@ -118,3 +118,9 @@ pub fn content_of(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     }
     found
 }
+
+/// How long a test waits, or a process took: nothing that a result depends on.
+#[expect(clippy::disallowed_methods, reason = "the time that processes and readers take is what is tested")]
+pub fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}

@@ -17,11 +17,13 @@ mod targets;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use corpus::Corpus;
 use mutation::{Dice, mutate};
 use targets::Target;
+
+use super::bench::now;
 
 /// Executions of a target in CI at most, and how long they may take together.
 const IN_CI: (u64, Duration) = (4_000, Duration::from_secs(3));
@@ -55,7 +57,7 @@ fn fuzz(mut target: Box<dyn Target>, runs: u64, time: Duration) {
     let seed = asked("SHEDCAST_FUZZ_SEED").unwrap_or(1);
     let only = asked("SHEDCAST_FUZZ_ONLY");
     let numbers = only.map_or(0..runs, |number| number..number + 1);
-    let (begun, mut executed, mut taken, mut slowest) = (Instant::now(), 0u64, 0u64, Duration::ZERO);
+    let (begun, mut executed, mut taken, mut slowest) = (now(), 0u64, 0u64, Duration::ZERO);
     let mut kinds = BTreeSet::new();
     let mut before = 0;
     for number in numbers {
@@ -64,7 +66,7 @@ fn fuzz(mut target: Box<dyn Target>, runs: u64, time: Duration) {
         } else {
             input(&corpus, seed, number)
         };
-        let at = Instant::now();
+        let at = now();
         let ended = catch_unwind(AssertUnwindSafe(|| target.execute(&bytes, number)));
         let took = at.elapsed();
         let repeat = format!(

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 
-use super::bench::{Bench, content_of};
+use super::bench::{Bench, content_of, now};
 
 /// A command that is killed while it works.
 struct Work {
@@ -52,7 +52,7 @@ fn start(bench: &Bench, words: &[&str], out: &str) -> Child {
 
 /// Runs to the end, which must be a good one; answers the files and how long it took.
 fn finish(bench: &Bench, words: &[&str], out: &str) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
-    let begun = Instant::now();
+    let begun = now();
     let status = start(bench, words, out).wait().expect("it ends");
     assert!(matches!(status.code(), Some(0 | 1)), "{words:?}: {status}");
     (content_of(&bench.path().join(out)), begun.elapsed())
@@ -73,7 +73,7 @@ fn wait_for_last_moments(child: &mut Child, summary: &Path, share: f64) {
     while !summary.exists() && child.try_wait().expect("it can be asked").is_none() {
         std::thread::yield_now();
     }
-    let begun = Instant::now();
+    let begun = now();
     while begun.elapsed() < Duration::from_micros(1_500).mul_f64(share) {
         std::hint::spin_loop();
     }

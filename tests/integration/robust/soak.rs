@@ -7,10 +7,12 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
+
+use super::bench::now;
 
 /// What a soak came to.
 struct Soaked {
@@ -23,7 +25,7 @@ struct Soaked {
 /// Runs `scenarios/soak.toml` to its end, watching its memory.
 fn soak(requests: u64, more: &[&str]) -> Soaked {
     let out = tempfile::tempdir().expect("a temporary folder");
-    let begun = Instant::now();
+    let begun = now();
     let mut command = Command::new(cargo_bin!("shedcast"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["run", "scenarios/soak.toml", "--no-charts", "--quiet"]);
     command.args(["--set", &format!("requests={requests}"), "--out"]).arg(out.path()).args(more).stdout(Stdio::null());

@@ -3,6 +3,7 @@
 use super::Figure;
 use super::data::Heading;
 
+mod agreement;
 mod run;
 mod study;
 mod trace;
@@ -29,6 +30,7 @@ fn heading(title: &str) -> Heading {
 /// Every sample figure by name.
 pub(super) fn all() -> Vec<(&'static str, Figure)> {
     let mut figures = run::figures();
+    figures.extend(agreement::figures());
     figures.extend(study::figures());
     figures.extend(trace::figures());
     figures

@@ -182,7 +182,7 @@ impl Target for Trace {
         } else if let Err(error) = inspect(&config, None) {
             check_message(&error.to_string())?;
         }
-        let workload = WorkloadConfig { streams: Vec::new(), trace: Some(config), requests: Vec::new() };
+        let workload = WorkloadConfig { trace: Some(config), ..WorkloadConfig::default() };
         let bounds = Bounds { horizon: Some(SimTime::from_nanos(3_600_000_000_000)), requests: Some(200) };
         let mut source = match RequestSource::open(&workload, Streams::new(number), bounds) {
             Ok(source) => source,
