@@ -6,6 +6,7 @@
 
 pub mod calibration;
 pub mod charts;
+pub mod compare;
 mod directory;
 mod figure_loads;
 mod figures;
@@ -17,8 +18,8 @@ pub mod openmetrics;
 pub mod plan;
 mod quality;
 mod run_charts;
-pub mod screen;
 pub mod schema;
+pub mod screen;
 mod story;
 pub mod streams;
 mod summarise;
