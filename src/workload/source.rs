@@ -238,6 +238,9 @@ impl RequestSource {
                 best = Some((*at, Turn::Stream(i)));
             }
         }
+        if self.trace.is_none() && self.listed.entries.is_empty() {
+            return best;
+        }
         let trace = self.trace.as_ref().and_then(|t| t.next.as_ref()).map(|r| (r.arrival, Turn::Trace));
         let listed = self.listed.peek().map(|at| (at, Turn::Listed));
         [best, trace, listed].into_iter().flatten().min()
