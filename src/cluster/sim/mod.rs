@@ -290,8 +290,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             debug_assert!(self.now <= next.0, "time never runs backwards");
             self.now = next.0;
             if arrival < queued {
-                let spec = self.head.take().expect("an arrival is due");
-                self.arrive(&spec, spec.session.map_or(Sender::World, Sender::Session));
+                let mut spec = self.head.take().expect("an arrival is due");
+                let sender = self.source.arrived(&mut spec);
+                self.arrive(&spec, sender);
                 self.read_ahead()?;
             } else {
                 let event = self.queue.pop().expect("an event is due").event;
