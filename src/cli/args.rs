@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How many requests a cluster of LLM workers under NVIDIA Dynamo refuses, why, and what would change it.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "shedcast", version, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "shedcast", version = VERSION, max_term_width = 100, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// When to colour messages; `auto` follows NO_COLOR and the terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
@@ -15,6 +15,9 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SHEDCAST_COMMIT"), ")");
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -32,15 +35,33 @@ pub enum Command {
     Check(CheckArgs),
     /// List the built-in workers: step times and KV blocks of known GPUs and models, with their sources
     Presets(PresetsArgs),
+    /// Fit a worker to a real engine: from a log of requests, a profile of Dynamo, or a table of times
+    Calibrate(super::calibrate_args::CalibrateArgs),
+    /// Hold shedcast against theory, NVIDIA's simulator, real runs, or production's own counters
+    Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
+    /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is
+    Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep
     Merge(super::sweep_args::MergeArgs),
+    /// Draw charts and report of a results directory again, without simulating
+    Report(super::report::ReportArgs),
     /// Look at recorded traffic, convert it, imitate it
     #[command(subcommand)]
     Trace(super::trace_args::TraceCommand),
     /// Feed recorded control events to the control code: what is decided, and why
     Replay(ReplayArgs),
+    /// Describe scenario files and files of results for machines: JSON Schema, and columns of tables
+    Schema(super::generate_args::SchemaArgs),
+    /// Generate manual pages and completions
+    #[command(subcommand)]
+    Generate(super::generate_args::GenerateCommand),
+}
+
+/// Any number of 64 bits.
+pub(super) fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// When to colour.
@@ -59,9 +80,9 @@ pub enum ColorChoice {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Files: summary.json, timeseries.csv, worker_timeseries.csv (up to 64 workers),
-workers.csv, ranks.csv, threshold_updates.csv, requests.csv (when asked),
-overview.svg, charts/*.svg, and resolved.toml, which repeats the run exactly:
-shedcast run DIR/resolved.toml")]
+workers.csv, ranks.csv, threshold_updates.csv, requests.csv and metrics.om (when asked),
+report.html, overview.svg, charts/*.svg, charts.json (what they are drawn from),
+and resolved.toml, which repeats the run exactly: shedcast run DIR/resolved.toml")]
 pub struct RunArgs {
     /// Scenario file (TOML); `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -73,7 +94,7 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub seed: Option<u64>,
     /// How engines are simulated; the results are the same to the last byte
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
@@ -81,20 +102,23 @@ pub struct RunArgs {
     /// Write requests.csv: one row per attempt
     #[arg(long)]
     pub requests_csv: bool,
-    /// Formats of the charts
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
-    pub charts: Vec<ChartFormat>,
-    /// Draw no charts
+    /// Write metrics.om: Prometheus metrics under Dynamo's names over simulated time, in OpenMetrics text
     #[arg(long)]
-    pub no_charts: bool,
+    pub metrics: bool,
+    /// Date at which simulated time begins in metrics.om, such as 2026-01-01T00:00:00Z (the default); implies `--metrics`
+    #[arg(long, value_name = "DATE")]
+    pub metrics_epoch: Option<String>,
+    /// What to draw
+    #[command(flatten)]
+    pub draw: super::drawing::DrawArgs,
     /// What to print on standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: SummaryFormat,
+    pub format: TextFormat,
     /// Print no summary and no progress
     #[arg(short, long)]
     pub quiet: bool,
     /// Also tell the story of one request (its id, as in requests.csv): what each frontend saw and decided
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = whole_number)]
     pub explain: Option<u64>,
     /// Write into a directory that holds something else
     #[arg(long)]
@@ -173,13 +197,25 @@ pub enum ChartFormat {
     Png,
 }
 
-/// Format of the summary on standard output.
+/// Format of results on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SummaryFormat {
-    /// One screen for people
+pub enum TextFormat {
+    /// One screen for people, as wide as the terminal (or COLUMNS)
     #[default]
     Table,
-    /// The content of summary.json
+    /// The content of summary.json or sweep.json
+    Json,
+    /// Markdown with tables
+    Markdown,
+}
+
+/// Format of a list on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
     Json,
 }
 

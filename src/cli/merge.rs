@@ -1,32 +1,44 @@
 //! `shedcast merge`: the shards of one sweep to the result of the whole.
 
-use std::fs;
+use std::path::Path;
 
-use super::args::ChartFormat;
+use super::input::{InputFault, read_own};
 use super::sweep::{conclude, out_directory};
 use super::sweep_args::MergeArgs;
-use super::sweep_files::{SHARD, failed, write_results};
+use super::sweep_files::{SHARD, check_content, claim, write_results};
 use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::experiment::sweep::{Journal, Shard, merge as join};
 
 /// Reads the shards, checks that they belong together, and writes what an unsharded sweep writes.
 pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
-    let mut journals = Vec::new();
-    for directory in &args.directories {
-        let path = directory.join(SHARD);
-        let text = fs::read_to_string(&path).map_err(|error| {
-            let hint = "name the directories of finished shards (`sweep --shard i/n`); finish the others with `--resume`";
-            Failure::Sweep(format!("{}: cannot read the shard: {error}\n  hint: {hint}", path.display()))
-        })?;
-        let journal = Journal::parse(&text)
-            .map_err(|why| Failure::Sweep(format!("{}: {why}\n  hint: run the shard again with this version", path.display())))?;
-        journals.push((directory.display().to_string(), journal));
-    }
+    let journals = Failure::all(args.directories.iter().map(|directory| read(directory)))?;
+    let scenario = journals.first().map(|(_, journal)| journal.header.scenario.clone()).unwrap_or_default();
     let result = join(journals).map_err(|error| Failure::Sweep(error.to_string()))?;
     let out = out_directory(args.out.as_deref(), &result.description, Shard::WHOLE);
-    fs::create_dir_all(&out).map_err(|e| failed(&out, "make the directory", &e))?;
-    let charts: &[ChartFormat] = if args.no_charts { &[] } else { &args.charts };
-    write_results(&out, &result, charts)?;
-    conclude(&result, &out, args.quiet, terminal)
+    let _lock = claim(&out)?;
+    check_content(&out, &result.description.name, args.force)?;
+    write_results(&out, &result, &scenario, &args.draw)?;
+    conclude(&result, &out, (args.format, args.quiet, &args.draw), terminal)
+}
+
+/// The shard in a directory, with the directory's name.
+fn read(directory: &Path) -> Result<(String, Journal), Failure> {
+    let path = directory.join(SHARD);
+    let bad = |why: String, hint: &str| Failure::Sweep(format!("{}: {why}\n  hint: {hint}", path.display()));
+    let text = read_own(&path).map_err(|fault| {
+        let hint = match fault {
+            InputFault::Io(_) | InputFault::NotAFile(_) => {
+                "name the directories of finished shards (`sweep --shard i/n`); finish the others with `--resume`"
+            }
+            _ => "it was changed: copy it again, or run the shard again",
+        };
+        bad(format!("the shard {fault}"), hint)
+    })?;
+    let journal = Journal::parse(&text).map_err(|why| bad(why, "run the shard again with this version"))?;
+    // A finished shard is written in one go and renamed: nothing of ours is ever torn.
+    if journal.whole_bytes < text.len() {
+        return Err(bad("its last line is torn: it was cut".to_owned(), "copy it again, or run the shard again"));
+    }
+    Ok((directory.display().to_string(), journal))
 }

@@ -4,21 +4,36 @@
 //! environment once. One file per command.
 
 mod args;
+mod calibrate;
+mod calibrate_args;
 mod check;
+mod drawing;
+mod estimate;
 mod exit;
 mod failure;
+mod generate;
+mod generate_args;
+mod input;
 mod interrupt;
 mod merge;
+mod plan;
+mod plan_args;
+mod plan_files;
 mod presets;
 mod progress;
 mod replay;
+mod report;
 mod run;
+mod schema;
 mod sweep;
 mod sweep_args;
 mod sweep_files;
 mod terminal;
 mod trace;
 mod trace_args;
+mod verify;
+mod verify_args;
+mod whole_files;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;
@@ -40,10 +55,16 @@ pub fn main() -> ExitStatus {
         Command::Run(args) => run::run(&args, &terminal),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Presets(args) => presets::presets(&args, &terminal),
+        Command::Calibrate(args) => calibrate::calibrate(&args, &terminal),
+        Command::Verify(args) => verify::verify(&args, &terminal),
+        Command::Report(args) => report::report(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Plan(args) => plan::plan(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),
         Command::Replay(args) => replay::run(&args, &terminal),
+        Command::Schema(args) => schema::schema(&args, &terminal),
+        Command::Generate(command) => generate::generate(&command, &terminal),
     };
     match done {
         Ok(status) => status,

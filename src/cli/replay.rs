@@ -1,12 +1,12 @@
 //! `shedcast replay`: recorded control events through the control code, decision by decision.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::args::{ReplayArgs, ReplayFormat};
+use super::input::read_text;
 use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::control::{FiringCheck, Refusal, RefusalLayer};
@@ -34,70 +34,81 @@ impl Placed {
 
 /// Replays every file: prints decisions, or verifies what the records expect.
 pub(super) fn run(args: &ReplayArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
-    let mut records = Vec::new();
-    for file in &args.files {
-        records.extend(read(file)?);
-    }
+    let records: Vec<Placed> = Failure::all(args.files.iter().map(|file| read(file)))?.into_iter().flatten().collect();
     if args.verify { verify_all(args, terminal, &records) } else { show_all(args, terminal, &records) }
 }
 
-/// The records of a file: one to a line, or the steps of a single one, a step to a line.
+/// The records of a file: one to a line, or the steps of a single one, a step to a line. All faults of the file at once.
 fn read(path: &Path) -> Result<Vec<Placed>, Failure> {
-    let (file, text) = read_text(path)?;
-    let mut records = Vec::new();
+    let file = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let text = read_text(path, MAX_BYTES).map_err(|fault| {
+        Failure::Replay(format!(
+            "{file}: {fault}\n  hint: control events are JSON Lines in UTF-8, at most {MAX_BYTES} bytes a file"
+        ))
+    })?;
+    let lines = text.lines().zip(1usize..).filter(|(line, _)| !line.trim().is_empty());
     let (mut steps, mut step_lines) = (Vec::new(), Vec::new());
-    for (line, number) in text.lines().zip(1usize..).filter(|(line, _)| !line.trim().is_empty()) {
-        let fault = |error: &RecordError| Failure::Replay(format!("{file}:{number}: {error}"));
-        let object = match serde_json::from_str(line) {
-            Ok(Value::Object(object)) => object,
-            Ok(_) => return Err(fault(&RecordError::NotAnObject("another kind of JSON value".to_owned()))),
-            Err(error) => return Err(fault(&RecordError::NotAnObject(error.to_string()))),
-        };
-        if object.contains_key("op") && !object.contains_key("steps") {
-            steps.push(Value::Object(object));
-            step_lines.push(number);
-            continue;
+    let mut found = Vec::new();
+    for (line, number) in lines {
+        match read_line(&file, line, number) {
+            Ok(Line::Step(step)) => {
+                steps.push(step);
+                step_lines.push(number);
+            }
+            Ok(Line::Record(record)) => found.push(Ok(record)),
+            Err(failure) => found.push(Err(failure)),
         }
-        let record = Record::from_object(object).map_err(|error| fault(&error))?;
-        records.push(Placed { record, file: file.clone(), lines: vec![number] });
     }
     if !steps.is_empty() {
         let case = path.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
-        let record = MonitorRecord::from_steps(case, steps).map_err(|error| match error {
-            RecordError::Step { number, message } => {
-                Failure::Replay(format!("{file}:{}: {message}", step_lines[number.saturating_sub(1)]))
-            }
-            other => Failure::Replay(format!("{file}: {other}")),
-        })?;
-        records.push(Placed { record: Record::Monitor(record), file, lines: step_lines });
+        found.push(single(&file, case, steps, step_lines, &text));
     }
+    let records = Failure::all(found)?;
     if records.is_empty() {
         return Err(Failure::Replay(format!(
-            "{}: no record\n  hint: expected JSON Lines: a record with `steps` on each line, or one step with `op` on each line",
-            path.display()
+            "{file}: no record\n  hint: expected JSON Lines: a record with `steps` on each line, or one step with `op` on each line",
         )));
     }
     Ok(records)
 }
 
-fn read_text(path: &Path) -> Result<(String, String), Failure> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
-    let cannot = |error: std::io::Error| Failure::Replay(format!("{name}: cannot be read: {error}"));
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+/// What stands on a line.
+enum Line {
+    /// A step of the one record of the file.
+    Step(Value),
+    /// A whole record.
+    Record(Placed),
+}
+
+fn read_line(file: &str, text: &str, number: usize) -> Result<Line, Failure> {
+    let fault = |error: RecordError| Failure::Replay(format!("{file}:{number}: {error}"));
+    let object = match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Err(fault(RecordError::NotAnObject("another kind of JSON value".to_owned()))),
+        Err(error) => return Err(fault(RecordError::NotAnObject(error.to_string()))),
     };
-    read.map_err(cannot)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::Replay(format!("{name}: longer than {MAX_BYTES} bytes\n  hint: split it into several files")));
+    if object.contains_key("op") && !object.contains_key("steps") {
+        return Ok(Line::Step(Value::Object(object)));
     }
-    String::from_utf8(bytes).map(|text| (name.clone(), text)).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Failure::Replay(format!("{name}:{line}: expected UTF-8 text"))
-    })
+    let record = Record::from_object(object).map_err(fault)?;
+    Ok(Line::Record(Placed { record, file: file.to_owned(), lines: vec![number] }))
+}
+
+/// The record that steps on lines of their own make together; each faulty step of `text` is told.
+fn single(file: &str, case: String, steps: Vec<Value>, lines: Vec<usize>, text: &str) -> Result<Placed, Failure> {
+    let record = MonitorRecord::from_steps(case, steps).map_err(|first| {
+        let one = |(line, number)| {
+            let step = serde_json::from_str(line).unwrap_or_default();
+            match MonitorRecord::from_steps(String::new(), vec![step]) {
+                Err(RecordError::Step { message, .. }) => Err(Failure::Replay(format!("{file}:{number}: {message}"))),
+                _ => Ok(()),
+            }
+        };
+        let mine = text.lines().zip(1usize..).filter(|(_, number)| lines.binary_search(number).is_ok());
+        // What only the steps together make wrong is told as it is.
+        Failure::all(mine.map(one)).err().unwrap_or_else(|| Failure::Replay(format!("{file}: {first}")))
+    })?;
+    Ok(Placed { record: Record::Monitor(record), file: file.to_owned(), lines })
 }
 
 /// A record that contradicts itself cannot be replayed.

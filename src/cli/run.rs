@@ -1,25 +1,29 @@
 //! `shedcast run`: one run of a scenario, its files and its summary.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{ChartFormat, EngineChoice, RunArgs, SummaryFormat};
+use super::args::{ChartFormat, EngineChoice, RunArgs, TextFormat};
+use super::drawing::{PAGE, draw_run};
 use super::interrupt::stop_on_interrupt;
 use super::progress::Progress;
 use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
 use crate::experiment::{self, EngineKind, RunEnd, RunOptions, RunResult};
+use crate::report::openmetrics::{Scrape, ScrapeError};
+use crate::report::screen::Block;
 use crate::report::streams::WORKERS_IN_TIMESERIES;
 use crate::report::{
-    Directory, LimitedFile, Streams, Summary, ranks_csv, run_figures, story_text, summary_text, threshold_updates_csv, to_json,
-    workers_csv,
+    Directory, Extent, LimitedFile, RunCharts, Streams, Summary, ranks_csv, story_text, summary_screen, threshold_updates_csv,
+    to_json, workers_csv,
 };
 use crate::scenario::{Document, Faults, Scenario, SetOption};
 use crate::units::{SimTime, Span};
 
-/// Pixels per unit of a figure in PNG.
-const PNG_SCALE: f64 = 2.0;
+/// Name of the file of metrics.
+const METRICS: &str = "metrics.om";
 
 /// `--set` options, all faults at once.
 pub(super) fn set_options(texts: &[String]) -> Result<Vec<SetOption>, Failure> {
@@ -43,6 +47,12 @@ fn load(args: &RunArgs) -> Result<Scenario, Failure> {
     if args.requests_csv {
         sets.push(SetOption::new("--requests-csv", "output.requests", "true"));
     }
+    if args.metrics || args.metrics_epoch.is_some() {
+        sets.push(SetOption::new("--metrics", "output.metrics", "true"));
+    }
+    if let Some(date) = &args.metrics_epoch {
+        sets.push(SetOption::new("--metrics-epoch", "output.metrics_epoch", toml::Value::from(date.as_str()).to_string()));
+    }
     Ok(Document::load(&args.file)?.with(&sets)?.decode()?.scenario)
 }
 
@@ -52,32 +62,41 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Fai
     let out = args.out.clone().unwrap_or_else(|| Path::new("outputs").join(&scenario.name));
     let mut directory = Directory::open(&out, &scenario.name, args.force, scenario.limits.max_output_bytes)?;
     let streams = open_streams(&scenario, &mut directory)?;
+    let scrape = open_scrape(&scenario, &directory)?;
     let remote = Arc::new(Remote::default());
     stop_on_interrupt(&remote);
     let progress = (terminal.interactive && !args.quiet).then(|| Progress::start(&scenario, &remote));
-    let ran = experiment::run(&scenario, options(args), streams, &remote);
+    let ran = experiment::run(&scenario, options(args), (streams, scrape), &remote);
     drop(progress);
-    let (result, streams) = ran?;
+    let (result, (streams, scrape)) = ran?;
     if result.end == RunEnd::Interrupted {
         return Err(Failure::Interrupted(interrupted(&scenario, &result, directory.path())));
     }
     streams.finish().map_err(|error| directory.stream_error(error.name, error.source))?;
+    if let Some(scrape) = scrape {
+        write_metrics(scrape, &mut directory)?;
+    }
     let summary = Summary::of(&scenario, &result);
     write(args, &scenario, &result, &summary, &mut directory)?;
     directory.commit()?;
     if !args.quiet {
         let printed = match args.format {
-            SummaryFormat::Json => to_json(&summary),
-            SummaryFormat::Table => summary_text(&summary, Some(&results_line(args, &scenario, &out))).into_bytes(),
+            TextFormat::Json => to_json(&summary),
+            TextFormat::Table => {
+                let mut screen = summary_screen(&summary, Extent::SCREEN);
+                screen.blocks.push(Block::Text(results_line(args, &scenario, &out)));
+                screen.to_text(terminal.columns).into_bytes()
+            }
+            TextFormat::Markdown => summary_screen(&summary, Extent::SCREEN).to_markdown().into_bytes(),
         };
         terminal.print(&printed)?;
     }
     if let Some(id) = args.explain {
         let story = story_text(id, result.story.as_deref().unwrap_or_default());
         match args.format {
-            SummaryFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
-            // Standard output is one JSON document.
-            SummaryFormat::Json => terminal.note(&story),
+            TextFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
+            // Standard output is one document.
+            TextFormat::Json | TextFormat::Markdown => terminal.note(&story),
         }
     }
     Ok(if summary.complete { ExitStatus::Success } else { ExitStatus::AnsweredNo })
@@ -102,6 +121,23 @@ fn open_streams(scenario: &Scenario, directory: &mut Directory) -> Result<Stream
     Ok(streams)
 }
 
+/// Where metrics are sampled, if they are asked for. Samples lie in a file without a name until the run is over.
+fn open_scrape(scenario: &Scenario, directory: &Directory) -> Result<Option<Scrape<File>>, Failure> {
+    if !scenario.output.metrics {
+        return Ok(None);
+    }
+    let file = tempfile::tempfile_in(directory.path()).map_err(|error| directory.stream_error(METRICS, error))?;
+    Ok(Some(Scrape::new(scenario, file)))
+}
+
+fn write_metrics(scrape: Scrape<File>, directory: &mut Directory) -> Result<(), Failure> {
+    let mut out = directory.file(METRICS)?;
+    let failed = |error| match error {
+        ScrapeError::Spool(source) | ScrapeError::Text(source) => directory.stream_error(METRICS, source),
+    };
+    Ok(scrape.finish(&mut out).map_err(failed)?)
+}
+
 /// All files that are written when the run is over.
 fn write(
     args: &RunArgs,
@@ -111,35 +147,30 @@ fn write(
     directory: &mut Directory,
 ) -> Result<(), Failure> {
     directory.write("summary.json", &to_json(summary))?;
-    directory.write("resolved.toml", scenario.to_toml().as_bytes())?;
+    let resolved = scenario.to_toml();
+    directory.write("resolved.toml", resolved.as_bytes())?;
     directory.write("workers.csv", &workers_csv(result))?;
     directory.write("ranks.csv", &ranks_csv(scenario, result))?;
     directory.write("threshold_updates.csv", &threshold_updates_csv(&result.updates))?;
-    if args.no_charts {
-        return Ok(());
-    }
-    for figure in run_figures(scenario, result, summary) {
-        if args.charts.contains(&ChartFormat::Svg) {
-            directory.write(&format!("{}.svg", figure.name), figure.figure.to_svg().as_bytes())?;
-        }
-        if args.charts.contains(&ChartFormat::Png) {
-            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: figure.name, message: e.to_string() };
-            directory.write(&format!("{}.png", figure.name), &figure.figure.to_png(PNG_SCALE).map_err(failed)?)?;
-        }
+    let charts = RunCharts::of(scenario, result, summary);
+    directory.write("charts.json", &charts.to_json())?;
+    for (name, bytes) in draw_run(&args.draw, summary, &charts, &resolved)? {
+        directory.write(&name, &bytes)?;
     }
     Ok(())
 }
 
 fn results_line(args: &RunArgs, scenario: &Scenario, out: &Path) -> String {
-    let chart = match args.charts.first() {
-        _ if args.no_charts => String::new(),
-        Some(ChartFormat::Png) => ", overview.png".to_owned(),
-        _ => ", overview.svg".to_owned(),
+    let drawn = match args.draw.charts.first() {
+        _ if args.draw.no_charts => String::new(),
+        Some(ChartFormat::Png) => format!(", {PAGE}, overview.png"),
+        _ => format!(", {PAGE}, overview.svg"),
     };
     let requests = if scenario.output.requests { ", requests.csv" } else { "" };
+    let metrics = if scenario.output.metrics { ", metrics.om" } else { "" };
     let resolved: PathBuf = out.join("resolved.toml");
     format!(
-        "results in {}: summary.json, timeseries.csv{requests}{chart}; repeat with: shedcast run {}",
+        "results in {}: summary.json, timeseries.csv{requests}{metrics}{drawn}; repeat with: shedcast run {}",
         out.display(),
         resolved.display()
     )

@@ -1,12 +1,15 @@
 //! `shedcast sweep`: a scenario over a grid of settings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::args::ChartFormat;
+use super::args::TextFormat;
+use super::drawing::DrawArgs;
+use super::estimate::{Estimate, in_words};
 use super::interrupt::stop_on_interrupt;
 use super::run::set_options;
 use super::sweep_args::{EmitKind, SweepArgs};
@@ -14,54 +17,76 @@ use super::sweep_files::{OpenJournal, SHARD, write_results, write_whole};
 use super::terminal::Terminal;
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
+use crate::experiment::sweep::grid::MAX_CELLS;
 use crate::experiment::sweep::journal::Header;
 use crate::experiment::sweep::{Description, Journal, Plan, Record, Request, Settings, Shard, Status, SweepResult, run_sweep};
-use crate::report::sweep::{Emit, JobFile, emit, sweep_text};
+use crate::report::screen::Block;
+use crate::report::sweep::{Emit, JobFile, emit, sweep_json, sweep_screen};
 use crate::scenario::{Document, SetOption};
 
 /// Sweeps, writes the files and prints the table.
 pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let plan = plan(args)?;
     let description = &plan.description;
-    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
+    let jobs = args.jobs.map_or_else(processors, |jobs| jobs as usize);
     if let Some(kind) = args.emit {
         terminal.print(job_file(args, description, kind, jobs).as_bytes())?;
         return Ok(ExitStatus::Success);
     }
     let shard = shard(args.shard.as_deref(), &|name| std::env::var(name).ok())?;
     let out = out_directory(args.out.as_deref(), description, shard);
-    let header = Header::new(description, shard);
-    let (mut journal, known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
-    if !args.quiet {
-        announce(&plan, shard, known.len(), jobs);
-    }
+    let scenario = plan.scenario(description.baseline)?.to_toml();
+    let header = Header::new(description, shard).with_scenario(scenario.clone());
+    let (mut journal, mut known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
+    let remote = Arc::new(Remote::default());
+    stop_on_interrupt(&remote);
     let settings = Settings { jobs, shard, ..Settings::default() };
-    let records = run(&plan, known, &settings, &mut journal, terminal.interactive && !args.quiet)?;
-    let charts: &[ChartFormat] = if args.no_charts { &[] } else { &args.charts };
+    if !args.quiet {
+        announce(&plan, &settings, &mut known, &mut journal, &remote)?;
+    }
+    let records = run(&plan, known, &settings, &mut journal, &remote, terminal.interactive && !args.quiet)?;
     if shard.count > 1 {
         return finish_shard(&out, &header, records, journal, description);
     }
     let result = SweepResult::of(description.clone(), records);
-    write_results(&out, &result, charts)?;
+    write_results(&out, &result, &scenario, &args.draw)?;
     if !result.is_complete() {
         return Err(Failure::Interrupted(interrupted(&result, &out)));
     }
     journal.remove()?;
-    conclude(&result, &out, args.quiet, terminal)
+    conclude(&result, &out, (args.format, args.quiet, &args.draw), terminal)
 }
 
-/// The table, and the exit status: a target that no cell meets and a cell that failed are a "no".
-pub(super) fn conclude(result: &SweepResult, out: &Path, quiet: bool, terminal: &Terminal) -> Result<ExitStatus, Failure> {
+/// The table, and the exit status.
+pub(super) fn conclude(
+    result: &SweepResult,
+    out: &Path,
+    (format, quiet, draw): (TextFormat, bool, &DrawArgs),
+    terminal: &Terminal,
+) -> Result<ExitStatus, Failure> {
     if !quiet {
-        let text = format!(
-            "{}results in {}: cells.csv, replications.csv, differences.csv, sweep.json, charts/\n",
-            sweep_text(result),
-            out.display()
-        );
-        terminal.print(text.as_bytes())?;
+        let mut screen = sweep_screen(result);
+        let bytes = match format {
+            TextFormat::Json => sweep_json(result),
+            TextFormat::Markdown => screen.to_markdown().into_bytes(),
+            TextFormat::Table => {
+                let drawn = if draw.no_charts { "" } else { ", report.html, charts/" };
+                screen.blocks.push(Block::Text(format!(
+                    "results in {}: cells.csv, replications.csv, differences.csv, sweep.json{drawn}",
+                    out.display()
+                )));
+                screen.to_text(terminal.columns).into_bytes()
+            }
+        };
+        terminal.print(&bytes)?;
     }
+    Ok(status(result))
+}
+
+/// A target that no cell meets and a cell that failed are a "no".
+pub(super) fn status(result: &SweepResult) -> ExitStatus {
     let failed = result.cells.iter().any(|cell| cell.status != Status::Ok);
-    Ok(if failed || result.ranking().is_empty() { ExitStatus::AnsweredNo } else { ExitStatus::Success })
+    if failed || result.ranking().is_empty() { ExitStatus::AnsweredNo } else { ExitStatus::Success }
 }
 
 fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
@@ -97,7 +122,7 @@ fn shard(given: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> R
         let parts =
             text.split_once('/').and_then(|(i, n)| Some((i.trim().parse::<usize>().ok()?, n.trim().parse::<usize>().ok()?)));
         return match parts {
-            Some((i, n)) if (1..=n).contains(&i) => Ok(Shard { index: i - 1, count: n }),
+            Some((i, n)) if (1..=n).contains(&i) && n as u64 <= MAX_CELLS => Ok(Shard { index: i - 1, count: n }),
             _ => Err(Failure::Sweep(format!(
                 "--shard {text}: `{text}` is no shard\n  hint: give `i/n` with i from 1 to n, such as `2/5`"
             ))),
@@ -133,18 +158,44 @@ fn shard(given: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> R
     }
 }
 
-/// What is about to be run, and what the scenarios have to say.
-fn announce(plan: &Plan, shard: Shard, known: usize, jobs: usize) {
-    let d = &plan.description;
-    let cells = (0..d.cells()).filter(|cell| shard.has(*cell)).count();
-    let (least, most) = (cells * d.replications as usize, cells * d.max_replications as usize);
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What is about to be run, how long that will take, and what the scenarios have to say. Runs that are finished in finding out
+/// join those that are `known`.
+fn announce(
+    plan: &Plan,
+    settings: &Settings,
+    known: &mut Vec<Record>,
+    journal: &mut OpenJournal,
+    remote: &Remote,
+) -> Result<(), Failure> {
+    let (d, shard, jobs) = (&plan.description, settings.shard, settings.jobs);
+    let cells: Vec<usize> = (0..d.cells()).filter(|cell| shard.has(*cell)).collect();
+    let (least, most) = (cells.len() * d.replications as usize, cells.len() * d.max_replications as usize);
     let runs = if least == most { format!("{least} runs") } else { format!("{least} to {most} runs") };
     let part = if shard.count > 1 { format!("shard {} of {}: ", shard.index + 1, shard.count) } else { String::new() };
-    let there = if known > 0 { format!(", {known} of them done before") } else { String::new() };
-    eprintln!("{part}{cells} cells, {runs}{there}, {jobs} at a time");
+    let done = known.len();
+    let there = if done > 0 { format!(", {done} of them done before") } else { String::new() };
+    let begun: BTreeSet<usize> = known.iter().filter(|record| record.replication == 0).map(|record| record.cell).collect();
+    let fresh: Vec<usize> = cells.iter().copied().filter(|cell| !begun.contains(cell)).collect();
+    let estimate = Estimate::by_probes(plan, &fresh, remote);
+    let time = |runs: usize| estimate.of_runs(runs.saturating_sub(done), jobs, processors()).map(in_words);
+    let time = match (time(least), time(most)) {
+        (Some(a), Some(b)) if a != b => format!(", {a} to {b}"),
+        (Some(a), _) => format!(", {a}"),
+        (None, _) => String::new(),
+    };
+    eprintln!("{part}{} cells, {runs}{there}, {jobs} at a time{time}", cells.len());
     for (cell, warning) in &plan.warnings {
         eprintln!("warning: cell {cell}: {warning}");
     }
+    for record in estimate.records {
+        journal.add(&record)?;
+        known.push(record);
+    }
+    Ok(())
 }
 
 /// Runs what is missing, each finished run into the journal.
@@ -153,17 +204,16 @@ fn run(
     known: Vec<Record>,
     settings: &Settings,
     journal: &mut OpenJournal,
+    remote: &Remote,
     draw: bool,
 ) -> Result<Vec<Record>, Failure> {
-    let remote = Arc::new(Remote::default());
-    stop_on_interrupt(&remote);
     let bar =
         ProgressBar::with_draw_target(Some(1), if draw { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs  {elapsed} gone, {eta} left");
     bar.set_style(style.expect("the template is fixed and valid"));
     bar.reset_eta();
     let mut broken = None;
-    let records = run_sweep(plan, known, settings, &remote, &mut |record, progress| {
+    let records = run_sweep(plan, known, settings, remote, &mut |record, progress| {
         bar.set_length(progress.planned as u64);
         bar.set_position(progress.done as u64);
         if let Err(failure) = journal.add(record) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::ChartFormat;
+use super::args::TextFormat;
 
 /// `shedcast sweep`.
 #[derive(Clone, Debug, Args)]
@@ -26,7 +26,7 @@ pub struct SweepArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::args::whole_number)]
     pub seed: Option<u64>,
     /// Runs of each cell, with random numbers of their own [default: 5]
     #[arg(long, value_name = "N")]
@@ -64,12 +64,12 @@ pub struct SweepArgs {
     /// Directory for the results [default: outputs/<name of the scenario>-sweep]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Formats of the charts
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
-    pub charts: Vec<ChartFormat>,
-    /// Draw no charts
-    #[arg(long)]
-    pub no_charts: bool,
+    /// What to draw
+    #[command(flatten)]
+    pub draw: super::drawing::DrawArgs,
+    /// What to print on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: TextFormat,
     /// Print no table and no progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -87,15 +87,18 @@ pub struct MergeArgs {
     /// Directory for the results [default: outputs/<name of the scenario>-sweep]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Formats of the charts
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
-    pub charts: Vec<ChartFormat>,
-    /// Draw no charts
-    #[arg(long)]
-    pub no_charts: bool,
+    /// What to draw
+    #[command(flatten)]
+    pub draw: super::drawing::DrawArgs,
+    /// What to print on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: TextFormat,
     /// Print no table
     #[arg(short, long)]
     pub quiet: bool,
+    /// Write into a directory that holds something else
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Who runs the shards.

@@ -4,10 +4,18 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 use super::Failure;
 use super::args::ColorChoice;
+use crate::report::screen::COLUMNS;
 
 const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
+
+/// Columns of standard output: as COLUMNS says, else as wide as the terminal, else 80.
+fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok()).filter(|columns| *columns > 0);
+    let found = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    said.or_else(found).unwrap_or(COLUMNS)
+}
 
 /// What is known of the terminal, asked once.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +24,8 @@ pub(super) struct Terminal {
     color: bool,
     /// Whether standard error is a terminal: only there progress is drawn.
     pub(super) interactive: bool,
+    /// Columns of standard output.
+    pub(super) columns: usize,
 }
 
 impl Terminal {
@@ -28,7 +38,7 @@ impl Terminal {
             ColorChoice::Never => false,
             ColorChoice::Auto => interactive && !unwanted,
         };
-        Self { color, interactive }
+        Self { color, interactive, columns: columns() }
     }
 
     /// Writes data to standard output. A reader that has seen enough and closed its pipe is no failure.
@@ -42,7 +52,11 @@ impl Terminal {
 
     /// Tells why it failed, on standard error: every fault of a scenario by itself.
     pub(super) fn tell_failure(&self, failure: &Failure) {
-        let Failure::Scenario(faults) = failure else { return self.tell("error", RED, &failure.to_string()) };
+        let faults = match failure {
+            Failure::Scenario(faults) => faults,
+            Failure::Several(failures) => return failures.iter().for_each(|failure| self.tell_failure(failure)),
+            _ => return self.tell("error", RED, &failure.to_string()),
+        };
         faults.iter().for_each(|fault| self.tell("error", RED, &fault.to_string()));
         if faults.left_out() > 0 {
             self.tell("error", RED, &format!("... and {} more", faults.left_out()));

@@ -115,7 +115,8 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
     let bytes = match path.extension().and_then(|ending| ending.to_str()) {
         Some("svg") => figure.to_svg().into_bytes(),
         Some("png") => {
-            let failed = |e: crate::report::charts::PngError| Failure::Figure { name: "trace", message: e.to_string() };
+            let failed =
+                |e: crate::report::charts::PngError| Failure::Figure { name: "trace".to_owned(), message: e.to_string() };
             figure.to_png(PNG_SCALE).map_err(failed)?
         }
         _ => {
@@ -127,7 +128,7 @@ fn draw(path: &Path, figure: &Figure) -> Result<(), Failure> {
 }
 
 /// Writes a file that appears whole or not at all: until it is complete it has a name of its own.
-fn write_whole<E>(
+pub(super) fn write_whole<E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,

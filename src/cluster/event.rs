@@ -29,6 +29,22 @@ pub mod kind {
     pub const SAMPLE: u8 = 9;
 }
 
+/// Lanes of the event queue: what is scheduled in each is due no earlier than what was before it, or seldom.
+pub mod lane {
+    /// Ends of debounces, which all last as long.
+    pub const DEBOUNCE: usize = 0;
+    /// Deliveries of load reports.
+    pub const DELIVERY: usize = 1;
+    /// Clients that wait for a first token.
+    pub const FIRST_TOKEN: usize = 2;
+    /// Clients that wait for the whole answer.
+    pub const ANSWER: usize = 3;
+    /// Ends of the marks that routers set.
+    pub const MARK: usize = 4;
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
 /// Something scheduled. Indices are into the simulation's own tables; a stamp that is no longer the current one makes the
 /// event void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +93,6 @@ pub enum Event {
     },
     /// A change of the fleet reaches the frontends.
     Discover,
-    /// A group of ranks ends a step.
-    StepEnd {
-        /// The group.
-        group: u32,
-        /// The group's stamp when it was scheduled.
-        stamp: u32,
-    },
     /// An opaque worker is done with a request.
     ServiceEnd {
         /// The attempt.

@@ -3,7 +3,7 @@
 
 use super::request::{Attempt, Request};
 use super::story::StoryEvent;
-use crate::control::{BusyThresholds, Checks, FiringCheck, Refusal, ThresholdUpdate, WorkerMonitor};
+use crate::control::{BusyThresholds, Checks, DispatchFailure, FiringCheck, Refusal, ThresholdUpdate, WorkerMonitor};
 use crate::units::SimTime;
 
 /// How an attempt ended.
@@ -137,6 +137,9 @@ pub struct RankSample {
     pub observed_blocks: Option<u64>,
     /// Prefill tokens the first frontend's monitor last saw.
     pub observed_prefill_tokens: Option<u64>,
+    /// Blocks and prefill tokens that the routers themselves track, over all frontends; `None` where they do not, or were not asked
+    /// ([`Observer::wants_tracking`]).
+    pub tracked: Option<[u64; 2]>,
 }
 
 /// A worker at the instant of a sample.
@@ -184,11 +187,20 @@ pub trait Observer {
     /// A worker refused a dispatch (its own counter; the client may never see it).
     fn worker_rejected(&mut self, now: SimTime, worker: u32) {}
 
+    /// The first token of an attempt reached its frontend. Never for a worker of which nothing inside is known.
+    fn first_token(&mut self, now: SimTime, attempt: &Attempt) {}
+
+    /// A dispatch failed, and the frontend is about to try another worker.
+    fn migrated(&mut self, now: SimTime, attempt: &Attempt, failure: DispatchFailure) {}
+
     /// A worker's gate changed.
     fn gate_changed(&mut self, now: SimTime, worker: u32, gate: GateState) {}
 
     /// An attempt ended. `request` is its logical request, unless the client has gone on without it.
     fn attempt_ended(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {}
+
+    /// An attempt ended whose client had left without the server noticing.
+    fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {}
 
     /// A logical request ended; `last` is the attempt that ended it.
     fn request_ended(&mut self, now: SimTime, request: &Request, last: &Attempt, outcome: RequestOutcome) {}
@@ -239,6 +251,11 @@ pub trait Observer {
 
     /// At the end: a request is still in the system or waiting to retry.
     fn request_unfinished(&mut self, request: &Request) {}
+
+    /// Whether samples shall tell what routers track.
+    fn wants_tracking(&self) -> bool {
+        false
+    }
 
     /// The time series is due.
     fn sample(&mut self, now: SimTime, fleet: &FleetSample) {}

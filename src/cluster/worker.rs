@@ -184,7 +184,7 @@ fn truth(of: &WorkerType) -> RuntimeConfig {
 }
 
 /// What a worker of this type reports when it registers.
-fn advertised(of: &WorkerType) -> RuntimeConfig {
+pub fn advertised(of: &WorkerType) -> RuntimeConfig {
     let truth = truth(of);
     let ranks = of.advertised.data_parallel_size.reported(Some(u64::from(truth.dp_size)));
     RuntimeConfig {

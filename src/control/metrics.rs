@@ -108,8 +108,13 @@ pub const WORKER_ACTIVE_DECODE_BLOCKS: Metric =
 pub const WORKER_ACTIVE_PREFILL_TOKENS: Metric =
     metric(GAUGE, "dynamo_frontend_worker_active_prefill_tokens", "", RANK, "Prefill tokens the router tracks on the rank");
 /// Requests that reached the frontend.
-pub const REQUESTS_STARTED_TOTAL: Metric =
-    metric(COUNTER, "dynamo_frontend_requests_started_total", "", MODEL, "Requests that reached the frontend");
+pub const REQUESTS_STARTED_TOTAL: Metric = metric(
+    COUNTER,
+    "dynamo_frontend_requests_started_total",
+    "",
+    &["model", "endpoint", "request_type"],
+    "Requests that reached the frontend",
+);
 /// Requests that are over.
 pub const REQUESTS_TOTAL: Metric = metric(
     COUNTER,
@@ -124,9 +129,9 @@ pub const QUEUED_REQUESTS: Metric =
 /// Requests inside the frontend.
 pub const INFLIGHT_REQUESTS: Metric =
     metric(GAUGE, "dynamo_frontend_inflight_requests", "", MODEL, "Requests inside, from arrival to the end of the answer");
-/// Requests being answered.
+/// The newer name of [`INFLIGHT_REQUESTS`].
 pub const ACTIVE_REQUESTS: Metric =
-    metric(GAUGE, "dynamo_frontend_active_requests", "", MODEL, "Requests that are being worked on");
+    metric(GAUGE, "dynamo_frontend_active_requests", "", MODEL, "Requests inside, from arrival to the end of the answer");
 /// Time from arrival to end.
 pub const REQUEST_DURATION_SECONDS: Metric = histogram(
     "dynamo_frontend_request_duration_seconds",

@@ -70,6 +70,8 @@ pub struct WorkerState {
     /// Ranks observed so far, ascending; only declared ones once a configuration is known.
     ranks: Vec<(u32, RankLoad)>,
     verdict: Verdict,
+    /// The limits of its ranks by the stored thresholds; worked out when they are next asked for.
+    limits: Option<RankLimits>,
 }
 
 impl WorkerState {
@@ -99,21 +101,32 @@ impl WorkerState {
         thresholds.limits(config.and_then(|c| c.kv_total_blocks), config.and_then(|c| c.max_num_batched_tokens))
     }
 
-    /// The state of `rank`, made where there is none; `None` for an undeclared rank.
+    /// The limits of its ranks by `stored` thresholds, which whoever changes them has to forget.
     #[inline]
-    fn rank_mut(&mut self, rank: u32) -> Option<&mut RankLoad> {
+    fn stored_limits(&mut self, stored: &BusyThresholds) -> RankLimits {
+        match self.limits {
+            Some(limits) => limits,
+            None => *self.limits.insert(self.limits(stored)),
+        }
+    }
+
+    /// Where the state of `rank` is, made where there is none, and whether it was there; `None` for an undeclared rank.
+    #[inline]
+    fn place_of(&mut self, rank: u32) -> Option<(usize, bool)> {
         if self.config.is_some_and(|c| !c.declares(rank)) {
             return None;
         }
-        let at = match self.ranks.iter().position(|(r, _)| *r >= rank) {
-            Some(at) if self.ranks[at].0 == rank => at,
-            at => {
-                let at = at.unwrap_or(self.ranks.len());
-                self.ranks.insert(at, (rank, RankLoad::default()));
-                at
-            }
-        };
-        Some(&mut self.ranks[at].1)
+        // Declared ranks are in a row, and all of them report: the first guess is right almost always.
+        let guess = rank.wrapping_sub(self.config.map_or(0, |c| c.dp_start)) as usize;
+        if self.ranks.get(guess).is_some_and(|(r, _)| *r == rank) {
+            return Some((guess, true));
+        }
+        let at = self.ranks.partition_point(|(r, _)| *r < rank);
+        let known = self.ranks.get(at).is_some_and(|(r, _)| *r == rank);
+        if !known {
+            self.ranks.insert(at, (rank, RankLoad::default()));
+        }
+        Some((at, known))
     }
 
     /// Whether every declared rank is busy, and what alone would change that. The ranks' `fired` must be up to date.
@@ -220,6 +233,7 @@ impl WorkerMonitor {
             self.met.entry(id, || ());
             let state = self.workers.entry(id, WorkerState::default);
             state.config = Some(config);
+            state.limits = None;
             state.ranks.retain(|(rank, _)| config.declares(*rank));
             let line = state.limits(&thresholds).decode_line;
             state.ranks.iter_mut().for_each(|(_, load)| load.rebuild_latch(line, version));
@@ -244,15 +258,19 @@ impl WorkerMonitor {
     pub(crate) fn observe(&mut self, now: SimTime, worker: WorkerId, rank: u32, report: &Observation) -> bool {
         let (thresholds, version) = (self.thresholds, self.decode_version);
         let Some(state) = self.workers.get_mut(worker).filter(|state| state.known) else { return false };
-        let limits = state.limits(&thresholds);
+        let limits = state.stored_limits(&thresholds);
         let has_total = state.config.is_some_and(|c| c.kv_total_blocks.is_some_and(|total| total > 0));
         let first = state.ranks.is_empty();
-        let Some(load) = state.rank_mut(rank) else { return false };
+        let Some((at, known)) = state.place_of(rank) else { return false };
+        let load = &mut state.ranks[at].1;
         load.observe(now, report, limits.decode_line, version);
-        load.fired = load.evaluate(&limits);
+        let fired = load.evaluate(&limits);
         self.signals.note(report, has_total);
-        let verdict = state.evaluate();
-        self.busy.settle(worker, &mut state.verdict, verdict);
+        // The verdict follows from what fires on the ranks, and from nothing else.
+        if std::mem::replace(&mut load.fired, fired) != fired || !known {
+            let verdict = state.evaluate();
+            self.busy.settle(worker, &mut state.verdict, verdict);
+        }
         if first {
             self.met.entry(worker, || ());
         }
@@ -322,6 +340,7 @@ impl WorkerMonitor {
         }
         self.version += u32::from(changed);
         self.thresholds = merged;
+        self.workers.iter_mut().for_each(|(_, state)| state.limits = None);
         Ok(PostOutcome { changed, version: self.version, thresholds: merged })
     }
 

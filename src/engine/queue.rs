@@ -1,7 +1,7 @@
 //! The event queue: events by (time, kind, order), in integer time, first in first out on ties.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::SimTime;
 
@@ -17,67 +17,145 @@ pub struct Scheduled<E> {
 impl<E> Scheduled<E> {
     /// When it happens.
     pub const fn at(&self) -> SimTime {
-        SimTime::from_nanos((self.key >> 64) as u64)
+        time_of(self.key)
     }
 
     /// Its place in the order of kinds within one instant: lower first.
     pub const fn kind(&self) -> u8 {
-        (self.key as u64 >> ORDER_BITS) as u8
+        kind_of(self.key)
     }
 }
 
 /// Events in the order (time, kind, sequence).
 ///
-/// Within one instant the kinds follow each other; within a kind events come in the order of their [`EventQueue::push`],
-/// or of the explicit order given to [`EventQueue::push_ordered`].
+/// Within one instant the kinds follow each other; within a kind events come in the order of their [`EventQueue::push`].
+///
+/// Events of which each is due no earlier than the one before (time-outs of one length, say) can be given a *lane* of their own
+/// ([`EventQueue::push_in`]): there they wait in line, which costs the same however many there are. Lanes change the cost only:
+/// the order is that of one queue.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Scheduled<E>>,
+    lanes: Vec<VecDeque<Scheduled<E>>>,
+    /// Key of the first event of each lane, or [`NO_KEY`].
+    fronts: Vec<u128>,
+    /// Key of the next event, or [`NO_KEY`], and the lane it is in; [`HEAP`] for none.
+    next: (u128, usize),
     sequence: u64,
 }
 
 /// Bits left for the order within a kind.
 const ORDER_BITS: u32 = 56;
+/// The key of no event.
+const NO_KEY: u128 = u128::MAX;
+/// Stands for the heap where a lane is named.
+const HEAP: usize = usize::MAX;
+
+const fn time_of(key: u128) -> SimTime {
+    SimTime::from_nanos((key >> 64) as u64)
+}
+
+const fn kind_of(key: u128) -> u8 {
+    (key as u64 >> ORDER_BITS) as u8
+}
 
 impl<E> EventQueue<E> {
-    /// An empty queue.
+    /// An empty queue without lanes.
     pub fn new() -> Self {
-        Self { heap: BinaryHeap::with_capacity(256), sequence: 0 }
+        Self::with_lanes(0)
+    }
+
+    /// An empty queue with lanes 0 to `lanes` - 1.
+    pub fn with_lanes(lanes: usize) -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(256),
+            lanes: (0..lanes).map(|_| VecDeque::new()).collect(),
+            fronts: vec![NO_KEY; lanes],
+            next: (NO_KEY, HEAP),
+            sequence: 0,
+        }
+    }
+
+    fn key(&mut self, at: SimTime, kind: u8) -> u128 {
+        let order = self.sequence;
+        self.sequence += 1;
+        debug_assert!(order < 1 << ORDER_BITS, "the order within a kind has {ORDER_BITS} bits");
+        u128::from(at.as_nanos()) << 64 | u128::from(u64::from(kind) << ORDER_BITS | order)
     }
 
     /// Schedules an event behind all of its instant and kind so far.
+    #[inline]
     pub fn push(&mut self, at: SimTime, kind: u8, event: E) {
-        let order = self.sequence;
-        self.sequence += 1;
-        self.push_ordered(at, kind, order, event);
+        let key = self.key(at, kind);
+        self.push_to_heap(Scheduled { key, event });
     }
 
-    /// Schedules an event at a place of its own among those of its instant and kind: lower `order` first.
-    /// Kinds that use it must not use [`EventQueue::push`] as well.
-    pub fn push_ordered(&mut self, at: SimTime, kind: u8, order: u64, event: E) {
-        debug_assert!(order < 1 << ORDER_BITS, "the order within a kind has {ORDER_BITS} bits");
-        let within = u64::from(kind) << ORDER_BITS | order;
-        self.heap.push(Scheduled { key: u128::from(at.as_nanos()) << 64 | u128::from(within), event });
+    /// Schedules an event as [`EventQueue::push`] does, in a lane. One that is due before the last of its lane costs as much as
+    /// without a lane.
+    ///
+    /// # Panics
+    /// If there is no such lane.
+    #[inline]
+    pub fn push_in(&mut self, lane: usize, at: SimTime, kind: u8, event: E) {
+        let key = self.key(at, kind);
+        match self.lanes[lane].back() {
+            Some(last) if last.key > key => self.push_to_heap(Scheduled { key, event }),
+            Some(_) => self.lanes[lane].push_back(Scheduled { key, event }),
+            None => {
+                self.lanes[lane].push_back(Scheduled { key, event });
+                self.fronts[lane] = key;
+                if key < self.next.0 {
+                    self.next = (key, lane);
+                }
+            }
+        }
+    }
+
+    fn push_to_heap(&mut self, scheduled: Scheduled<E>) {
+        if scheduled.key < self.next.0 {
+            self.next = (scheduled.key, HEAP);
+        }
+        self.heap.push(scheduled);
     }
 
     /// Time and kind of the next event.
+    #[inline]
     pub fn peek(&self) -> Option<(SimTime, u8)> {
-        self.heap.peek().map(|next| (next.at(), next.kind()))
+        (self.next.0 != NO_KEY).then(|| (time_of(self.next.0), kind_of(self.next.0)))
     }
 
     /// Takes the next event.
+    #[inline]
     pub fn pop(&mut self) -> Option<Scheduled<E>> {
-        self.heap.pop()
+        let taken = match self.next.1 {
+            HEAP => self.heap.pop()?,
+            lane => {
+                let taken = self.lanes[lane].pop_front()?;
+                self.fronts[lane] = self.lanes[lane].front().map_or(NO_KEY, |front| front.key);
+                taken
+            }
+        };
+        self.find_next();
+        Some(taken)
+    }
+
+    fn find_next(&mut self) {
+        self.next = (self.heap.peek().map_or(NO_KEY, |top| top.key), HEAP);
+        for (lane, &front) in self.fronts.iter().enumerate() {
+            if front < self.next.0 {
+                self.next = (front, lane);
+            }
+        }
     }
 
     /// Events waiting.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + self.lanes.iter().map(VecDeque::len).sum::<usize>()
     }
 
     /// Whether nothing is scheduled.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.next.0 == NO_KEY
     }
 }
 
@@ -111,6 +189,7 @@ impl<E> Eq for Scheduled<E> {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn ties_come_by_kind_then_first_in_first_out() {
@@ -123,13 +202,31 @@ mod tests {
         assert_eq!(order, "abcdefg");
     }
 
-    #[test]
-    fn an_explicit_order_beats_the_order_of_pushing() {
-        let mut queue = EventQueue::new();
-        for worker in [3u64, 1, 2] {
-            queue.push_ordered(SimTime::ZERO, 1, worker, worker);
+    proptest! {
+        #[test]
+        fn lanes_change_nothing_but_the_cost(
+            steps in prop::collection::vec((prop::option::of((0u64..9, 0u8..3)), 0usize..4), 1..80),
+        ) {
+            let (mut plain, mut laned) = (EventQueue::new(), EventQueue::with_lanes(3));
+            let mut now = 0;
+            for (number, (pushed, lane)) in steps.into_iter().enumerate() {
+                match pushed {
+                    Some((wait, kind)) => {
+                        let at = SimTime::from_nanos(now + wait);
+                        plain.push(at, kind, number);
+                        match lane {
+                            3 => laned.push(at, kind, number),
+                            lane => laned.push_in(lane, at, kind, number),
+                        }
+                    }
+                    None => {
+                        let (one, other) = (plain.pop(), laned.pop());
+                        prop_assert_eq!(one.map(|s| (s.key, s.event)), other.map(|s| (s.key, s.event)));
+                        now = one.map_or(now, |s| s.at().as_nanos());
+                    }
+                }
+                prop_assert_eq!((plain.peek(), plain.len(), plain.is_empty()), (laned.peek(), laned.len(), laned.is_empty()));
+            }
         }
-        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|next| next.event).collect();
-        assert_eq!(order, [1, 2, 3]);
     }
 }

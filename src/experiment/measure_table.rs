@@ -183,6 +183,45 @@ pub const MEASURES: &[Measure] = &[
     seconds("update_lag_all", "threshold update: longest lag until all workers follow", |r, _| lag(r, |u| u.all)),
 ];
 
+/// A quantile of a latency, at any share: those of the table and others, such as `tpot_p95` and `e2e_p99.9`.
+#[derive(Clone, Copy, Debug)]
+pub struct LatencyQuantile {
+    which: fn(&Latencies) -> &Quantiles,
+    /// The share of completed requests that are at most as slow, between 0 and 1.
+    pub share: f64,
+}
+
+impl LatencyQuantile {
+    /// The quantile called `name`: a latency, `_p` and a percentage between 0 and 100.
+    pub fn find(name: &str) -> Option<Self> {
+        let (latency, percent) = name.split_once("_p")?;
+        let which: fn(&Latencies) -> &Quantiles = match latency {
+            "ttft" => |l| &l.ttft,
+            "tpot" => |l| &l.tpot,
+            "e2e" => |l| &l.e2e,
+            "queue_wait" => |l| &l.queue_wait,
+            _ => return None,
+        };
+        let digits = percent.bytes().all(|b| b.is_ascii_digit() || b == b'.') && percent.len() <= 7;
+        // Read as a decimal, so that p99.9 is 0.999 and not its neighbour.
+        let share: f64 = format!("{percent}e-2").parse().ok().filter(|_| digits)?;
+        (share > 0.0 && share < 1.0).then_some(Self { which, share })
+    }
+
+    /// Its value in seconds; `None` where nothing was completed.
+    pub fn take(&self, result: &RunResult, rule: RankRule) -> Option<f64> {
+        at(result, self.which, rule, self.share)
+    }
+
+    /// Of the completed requests, those slower than `limit` seconds, and all. The quantile is at most `limit` exactly if no
+    /// more than 1 - share of them are slower.
+    pub fn slower(&self, result: &RunResult, limit: f64) -> (u64, u64) {
+        let quantiles = (self.which)(&result.total.latencies);
+        let nanos = (limit * NANOS_PER_SECOND).round().max(0.0) as u64;
+        (quantiles.count() - quantiles.count_at_or_below(nanos), quantiles.count())
+    }
+}
+
 fn refused(result: &RunResult, reason: RefusalReason) -> (u64, u64) {
     let attempts = &result.total.attempts;
     (attempts.refused[reason as usize], attempts.started)
@@ -224,6 +263,15 @@ mod tests {
         assert!(MEASURES.iter().all(|measure| !measure.label.is_empty()));
         assert_eq!(Measure::find("ttft_p99").map(|m| m.unit), Some(MeasureUnit::Seconds));
         assert!(Measure::find("rate").is_none());
+    }
+
+    #[test]
+    fn quantiles_are_found_by_name_at_any_share() {
+        let share = |name: &str| LatencyQuantile::find(name).map(|quantile| quantile.share);
+        assert_eq!((share("tpot_p95"), share("e2e_p99.9"), share("ttft_p50")), (Some(0.95), Some(0.999), Some(0.5)));
+        let none =
+            ["ttft_mean", "slots_p99", "ttft_p100", "ttft_p0", "ttft_p", "ttft_pp9", "ttft_p-5", "ttft_p1e1", "preemptions"];
+        assert!(none.iter().all(|name| share(name).is_none()));
     }
 
     #[test]

@@ -4,14 +4,16 @@ pub mod imitation;
 pub mod measure_table;
 pub mod measures;
 pub mod phases;
+pub mod plan;
 pub mod quality;
 pub mod record;
 pub mod result;
 pub mod run;
+pub mod sink;
 pub mod sweep;
 pub mod verdicts;
 pub mod warmup;
 
-pub use record::Sink;
 pub use result::{RunEnd, RunResult};
 pub use run::{EngineKind, RunOptions, run};
+pub use sink::Sink;

@@ -6,6 +6,7 @@ use super::result::{
     ClassResult, MOST_UPDATE_WORKERS, MOST_UPDATES, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateLags,
     UpdateResult, WorkerPoint, WorkerResult,
 };
+use super::sink::Sink;
 use super::verdicts::{IdleTimes, MonitorEnd};
 use crate::cluster::observer::{
     AttemptOutcome, FleetSample, GateState, Judgement, Observer, PostAnswer, RequestOutcome, Standing, UpdateStage,
@@ -13,35 +14,10 @@ use crate::cluster::observer::{
 use crate::cluster::request::{Attempt, Request};
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
-use crate::control::{Check, Refusal, RefusalReason, ThresholdUpdate, WorkerMonitor};
+use crate::control::{Check, DispatchFailure, Refusal, RefusalReason, ThresholdUpdate, WorkerMonitor};
 use crate::scenario::{Scenario, SloConfig};
 use crate::stats::{Merge, ThinnedSeries, TimeWeighted};
 use crate::units::{SimTime, Span};
-
-/// Where the streamed parts of a result go.
-pub trait Sink {
-    /// An attempt ended.
-    fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome);
-
-    /// Client classes have names, by their index; a trace may name further ones as it is read.
-    fn classes_named(&mut self, names: &[String]) {
-        let _ = names;
-    }
-
-    /// Whether refusals shall say what was measured.
-    fn wants_witness(&self) -> bool {
-        false
-    }
-
-    /// An interval of the time series ended at `now`.
-    fn interval(&mut self, start: SimTime, now: SimTime, point: &Point, fleet: &FleetSample);
-}
-
-/// Streams nothing.
-impl Sink for () {
-    fn attempt(&mut self, _: SimTime, _: &Attempt, _: &Request, _: &AttemptOutcome) {}
-    fn interval(&mut self, _: SimTime, _: SimTime, _: &Point, _: &FleetSample) {}
-}
 
 /// Fleets up to this size are kept worker by worker, and rank by rank, in the series.
 const WORKERS_IN_SERIES: usize = 64;
@@ -483,11 +459,25 @@ impl<S: Sink> Observer for Recorder<'_, S> {
     fn attempt_started(&mut self, _now: SimTime, request: &Request) {
         self.each(request.tag, request.class, |m| m.attempts.started += 1);
         self.counts.attempts += 1;
+        self.sink.attempt_started();
+    }
+
+    fn first_token(&mut self, now: SimTime, attempt: &Attempt) {
+        self.sink.first_token(now, attempt);
+    }
+
+    fn migrated(&mut self, _now: SimTime, _attempt: &Attempt, failure: DispatchFailure) {
+        self.sink.migrated(failure);
+    }
+
+    fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {
+        self.sink.orphan_ended(now, attempt, outcome);
     }
 
     fn worker_rejected(&mut self, now: SimTime, worker: u32) {
         self.enter(now);
         self.gates[Worker::index(worker)].rejected += 1;
+        self.sink.worker_rejected(worker);
         self.phases.last_mut().expect("there is always a phase").measures.worker_rejections += 1;
     }
 
@@ -580,7 +570,9 @@ impl<S: Sink> Observer for Recorder<'_, S> {
 
     fn update_stage(&mut self, now: SimTime, _post: u32, frontend: u32, stage: UpdateStage) {
         let under_way = self.under_way[frontend as usize].as_mut().expect("a stage follows its post");
-        let lag = now.since(under_way.at).as_nanos();
+        let since = now.since(under_way.at);
+        self.sink.update_reached(frontend, stage, since);
+        let lag = since.as_nanos();
         let (lags, mut listed) = (&mut self.update_lags, under_way.listed.map(|at| &mut self.updates[at]));
         match stage {
             UpdateStage::Noticed => {
@@ -628,6 +620,10 @@ impl<S: Sink> Observer for Recorder<'_, S> {
 
     fn wants_witness(&self) -> bool {
         self.sink.wants_witness()
+    }
+
+    fn wants_tracking(&self) -> bool {
+        self.sink.wants_tracking()
     }
 
     fn judged(&mut self, _now: SimTime, attempt: &Attempt, judgement: &Judgement) {

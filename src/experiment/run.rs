@@ -1,7 +1,8 @@
 //! One run of a scenario.
 
-use super::record::{Recorder, Sink};
+use super::record::Recorder;
 use super::result::{RunEnd, RunResult, natural_interval};
+use super::sink::Sink;
 use crate::cluster::batching::{Coalesced, StepGroup, Stepwise};
 use crate::cluster::{Ended, Remote, Setup, Simulation};
 use crate::engine::Streams;
@@ -51,7 +52,7 @@ fn run_with<G: StepGroup, S: Sink>(
     let interval = sample_interval(scenario);
     let warmup = match scenario.warmup {
         Warmup::Fixed(span) => span,
-        Warmup::Mser5 => super::warmup::find::<G>(scenario, options, interval)?,
+        Warmup::Mser5 => super::warmup::find::<G>(scenario, options, interval, remote)?,
     };
     let setup = setup(scenario, options, interval);
     let recorder = Recorder::new(scenario, warmup, interval, sink).with_story_of(options.explain);

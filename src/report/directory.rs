@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Every file that a run may leave in its directory, the summary last: its presence says that the others are complete.
-pub const RESULT_FILES: [&str; 24] = [
+pub const RESULT_FILES: [&str; 27] = [
     "resolved.toml",
     "timeseries.csv",
     "worker_timeseries.csv",
@@ -13,6 +13,7 @@ pub const RESULT_FILES: [&str; 24] = [
     "workers.csv",
     "ranks.csv",
     "threshold_updates.csv",
+    "metrics.om",
     "overview.svg",
     "overview.png",
     "charts/traffic.svg",
@@ -29,6 +30,8 @@ pub const RESULT_FILES: [&str; 24] = [
     "charts/updates.png",
     "charts/latency.svg",
     "charts/latency.png",
+    "charts.json",
+    "report.html",
     SUMMARY,
 ];
 
@@ -94,8 +97,8 @@ pub struct Directory {
     /// Directories made for this run, innermost last: removed again if nothing comes of it.
     made: Vec<PathBuf>,
     committed: bool,
-    /// Held open while the run lasts: no second run gets the directory.
-    _lock: Option<File>,
+    /// Held while the run lasts: no second run gets the directory.
+    _lock: DirectoryLock,
 }
 
 impl Directory {
@@ -107,7 +110,7 @@ impl Directory {
     pub fn open(path: &Path, name: &str, force: bool, limit: u64) -> Result<Self, DirectoryError> {
         let made = missing_ancestors(path);
         fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "make the directory", e))?;
-        let lock = lock(path)?;
+        let lock = DirectoryLock::take(path)?;
         let directory = Self { path: path.to_owned(), limit, staged: Vec::new(), made, committed: false, _lock: lock };
         if !force {
             directory.check_content(name)?;
@@ -252,17 +255,29 @@ fn missing_ancestors(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Takes the directory for this process; nothing where the platform cannot lock a directory.
-fn lock(path: &Path) -> Result<Option<File>, DirectoryError> {
-    if !cfg!(unix) {
-        return Ok(None);
-    }
-    let directory = File::open(path).map_err(|e| DirectoryError::io(path, "open the directory", e))?;
-    match directory.try_lock() {
-        Ok(()) => Ok(Some(directory)),
-        Err(fs::TryLockError::WouldBlock) => Err(DirectoryError::InUse { path: path.to_owned() }),
-        // Some network file systems have no locks: then nobody can be kept out.
-        Err(fs::TryLockError::Error(_)) => Ok(None),
+/// A directory that belongs to this process until this is dropped, or the process is gone, however it went.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    /// The open directory; nothing where the platform or the file system cannot lock one.
+    _file: Option<File>,
+}
+
+impl DirectoryLock {
+    /// Takes the directory `path`.
+    ///
+    /// # Errors
+    /// Another process has it, or it cannot be opened.
+    pub fn take(path: &Path) -> Result<Self, DirectoryError> {
+        if !cfg!(unix) {
+            return Ok(Self { _file: None });
+        }
+        let directory = File::open(path).map_err(|e| DirectoryError::io(path, "open the directory", e))?;
+        match directory.try_lock() {
+            Ok(()) => Ok(Self { _file: Some(directory) }),
+            Err(fs::TryLockError::WouldBlock) => Err(DirectoryError::InUse { path: path.to_owned() }),
+            // Some network file systems have no locks: then nobody can be kept out.
+            Err(fs::TryLockError::Error(_)) => Ok(Self { _file: None }),
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! From a run to the data of its figures. Titles state what was found.
 
 use super::charts::data::*;
-use super::charts::{self, Figure};
-use super::figure_loads::{loads, loads_data};
 use super::marks::{changes, instant, thresholds_in_words, time_frame};
 use super::summary::{LatencySummary, Summary, UpdateSummary};
 use super::verdict::headline;
@@ -13,36 +11,6 @@ use crate::experiment::result::{Point, UpdateResult};
 use crate::scenario::Scenario;
 use crate::stats::text::{count, duration, percent, significant};
 use crate::stats::{Quantiles, SeriesPoint};
-
-/// A figure of a run with the name of its file, without ending.
-#[derive(Clone, Debug)]
-pub struct RunFigure {
-    /// Name of the file below the results directory: `overview`, `charts/refusals`.
-    pub name: &'static str,
-    /// The figure.
-    pub figure: Figure,
-}
-
-/// All figures of a run that have something to show: the overview first.
-pub fn run_figures(scenario: &Scenario, result: &RunResult, summary: &Summary) -> Vec<RunFigure> {
-    let mut figures = vec![
-        RunFigure { name: "overview", figure: charts::overview(&overview_data(scenario, result, summary)) },
-        RunFigure { name: "charts/traffic", figure: charts::traffic(&traffic_data(scenario, result, summary)) },
-        RunFigure { name: "charts/refusals", figure: charts::refusals(&refusals_data(scenario, result, summary)) },
-        RunFigure { name: "charts/occupancy", figure: charts::occupancy(&occupancy_data(scenario, result, summary)) },
-    ];
-    if let Some(data) = loads_data(scenario, result) {
-        figures.push(RunFigure { name: "charts/loads", figure: charts::loads(&data) });
-    }
-    if let Some(data) = busy_data(scenario, result) {
-        figures.push(RunFigure { name: "charts/busy", figure: charts::busy(&data) });
-    }
-    if !result.updates.is_empty() {
-        figures.push(RunFigure { name: "charts/updates", figure: charts::updates(&updates_data(scenario, result, summary)) });
-    }
-    figures.push(RunFigure { name: "charts/latency", figure: charts::latency(&latency_data(scenario, result, summary)) });
-    figures
-}
 
 /// What is drawn, of which run.
 fn subtitle(scenario: &Scenario, result: &RunResult) -> String {
@@ -59,24 +27,12 @@ fn subtitle(scenario: &Scenario, result: &RunResult) -> String {
 }
 
 pub(super) fn heading(scenario: &Scenario, result: &RunResult, title: String) -> Heading {
-    Heading { title: capitalised(&title), subtitle: subtitle(scenario, result), description: String::new() }
+    Heading { title: capitalised(&title), subtitle: subtitle(scenario, result), ..Heading::default() }
 }
 
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// The run at a glance.
-pub fn overview_data(scenario: &Scenario, result: &RunResult, summary: &Summary) -> OverviewData {
-    OverviewData {
-        heading: heading(scenario, result, headline(summary)),
-        time: time_frame(scenario, result),
-        refusals: Some(refusals(result)),
-        occupancy: Some(occupancy(scenario, result)),
-        busy: Some(busy_count(result)),
-        loads: loads(scenario, result).unwrap_or_default(),
-    }
 }
 
 /// What flows through the cluster over time, and whether it comes back after a disturbance.
@@ -228,7 +184,7 @@ fn occupancy(scenario: &Scenario, result: &RunResult) -> Occupancy {
 }
 
 /// Workers busy by the monitor, and under a lease alone.
-fn busy_count(result: &RunResult) -> BusyCount {
+pub(super) fn busy_count(result: &RunResult) -> BusyCount {
     let curve = |value: &dyn Fn(&Point) -> f64| result.series.points().map(|p| [p.start.as_secs_f64(), value(p.value)]).collect();
     let counted = |point: &Point, busy: bool| {
         let is = |w: &&crate::experiment::result::WorkerPoint| !w.excluded.is_empty() && by_monitor(w.excluded) == busy;

@@ -1,8 +1,8 @@
 //! Decision quality as reports show it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::wrap::wrap;
 use crate::experiment::RunResult;
 use crate::experiment::quality::{Confusion, Cost};
 use crate::stats::text::count;
@@ -10,7 +10,7 @@ use crate::stats::text::count;
 /// Decisions held against two references that are never mixed, over what the statistics cover.
 ///
 /// *Fresh*: the same rules, told everything at once, without leases. *Engine*: is there a worker that would take the request now?
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QualitySummary {
     /// Decisions; a migration inside a frontend is one of its own.
     pub decisions: u64,
@@ -31,7 +31,7 @@ pub struct QualitySummary {
 }
 
 /// Decisions by what was done and what a reference says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfusionSummary {
     /// Routed, and there was room.
     pub routed_with_room: u64,
@@ -76,13 +76,13 @@ impl QualitySummary {
         })
     }
 
-    /// What is said of it to people, `columns` wide.
-    pub(super) fn text(&self, columns: usize) -> String {
+    /// What is said of it to people; nothing of no decision.
+    pub(super) fn said(&self) -> Option<String> {
         if self.decisions == 0 {
-            return String::new();
+            return None;
         }
         let share = |n: u64| format!("{:.1} %", 100.0 * n as f64 / self.decisions as f64);
-        let said = format!(
+        Some(format!(
             "{} of {} decisions unlike those of a frontend told everything at once ({}); refused although a worker would have \
              taken it: {} ({} tokens); routed although none would: {}; waited in the engine: {}, preempted: {}",
             count(self.unlike_fresh),
@@ -93,7 +93,6 @@ impl QualitySummary {
             count(self.engine.routed_without_room),
             count(self.waited_in_engine),
             count(self.preemptions),
-        );
-        wrap("decisions  ", &said, 11, columns)
+        ))
     }
 }

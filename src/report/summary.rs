@@ -1,12 +1,13 @@
 //! Every figure that is shown of a run, in base units: the one source of JSON, text and pages.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of `summary.json`.
 pub const SCHEMA: &str = "shedcast.summary/1";
 
 /// A finished run in figures. Seconds, counts and shares (0 to 1); what does not exist is absent (`null`), never 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -57,7 +58,7 @@ pub struct Summary {
 }
 
 /// The fleet as the scenario has it, workers on standby included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSummary {
     /// Workers.
     pub workers: u32,
@@ -72,7 +73,7 @@ pub struct FleetSummary {
 }
 
 /// Whether nothing was lost or counted twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conservation {
     /// Both sums hold.
     pub holds: bool,
@@ -83,7 +84,7 @@ pub struct Conservation {
 }
 
 /// Latency targets in seconds; an absent one is always met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloTargets {
     /// Time to first token.
     pub ttft_s: Option<f64>,
@@ -94,7 +95,7 @@ pub struct SloTargets {
 }
 
 /// Attempts by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptsSummary {
     /// Sent by clients: the sum of the others.
     pub started: u64,
@@ -115,7 +116,7 @@ pub struct AttemptsSummary {
 }
 
 /// Logical requests by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// Arrived: the sum of the others.
     pub offered: u64,
@@ -136,7 +137,7 @@ pub struct RequestsSummary {
 }
 
 /// A count under a name: a reason or a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -145,7 +146,7 @@ pub struct Named {
 }
 
 /// Everything measured over one stretch of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuresSummary {
     /// Length of the stretch.
     pub span_s: f64,
@@ -184,7 +185,7 @@ pub struct MeasuresSummary {
 }
 
 /// The latencies of one set of requests, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySet {
     /// Time to the first output token.
     pub ttft_s: LatencySummary,
@@ -197,7 +198,7 @@ pub struct LatencySet {
 }
 
 /// One latency in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Samples.
     pub count: u64,
@@ -220,7 +221,7 @@ pub struct LatencySummary {
 }
 
 /// Latency targets met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
     /// Requests that met all.
     pub met: u64,
@@ -237,7 +238,7 @@ pub struct SloSummary {
 }
 
 /// Tokens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensSummary {
     /// Prompt tokens of completed requests.
     pub input: u64,
@@ -254,7 +255,7 @@ pub struct TokensSummary {
 }
 
 /// Gates of the fleet over time, summed over workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     /// Engine slots in use (without a gate: requests in the engines).
     pub engine_slots: Level,
@@ -271,7 +272,7 @@ pub struct Occupancy {
 }
 
 /// A time-weighted quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Mean.
     pub mean: Option<f64>,
@@ -286,7 +287,7 @@ pub struct Level {
 }
 
 /// Goodput before and after the first scheduled disturbance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverySummary {
     /// The disturbance: a rise of the rate, an event or a burst.
     pub disturbed_at_s: f64,
@@ -312,7 +313,7 @@ pub struct RecoverySummary {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSummary {
     /// What begins it.
     pub name: String,
@@ -325,7 +326,7 @@ pub struct PhaseSummary {
 }
 
 /// One client class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
     /// Its name.
     pub name: String,
@@ -334,7 +335,7 @@ pub struct ClassSummary {
 }
 
 /// One threshold post at one frontend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateSummary {
     /// Counts the posts of the run from 0.
     pub post: u32,
@@ -367,7 +368,7 @@ pub struct UpdateSummary {
 }
 
 /// Thresholds; an absent one is not set, or not in the post.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
     /// Share of KV blocks.
     pub active_decode_blocks_threshold: Option<f64>,
@@ -378,7 +379,7 @@ pub struct Thresholds {
 }
 
 /// A worker whose state never rested on the posted thresholds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SilentWorker {
     /// Its id.
     pub worker: u32,
@@ -387,7 +388,7 @@ pub struct SilentWorker {
 }
 
 /// What became of sessions. Started = completed + at the longest context + broken + unfinished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSummary {
     /// Sessions whose first turn was sent.
     pub started: u64,
@@ -406,7 +407,7 @@ pub struct SessionSummary {
 }
 
 /// What became of the rows of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceSummary {
     /// The file.
     pub path: String,
@@ -423,7 +424,7 @@ pub struct TraceSummary {
 }
 
 /// Rows dropped for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The reason.
     pub reason: String,
@@ -432,7 +433,7 @@ pub struct Dropped {
 }
 
 /// A warning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningEntry {
     /// Stable name for machines.
     pub code: String,

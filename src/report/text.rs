@@ -1,51 +1,67 @@
-//! The summary for people: one screen of 80 columns, the verdict first.
-
-use std::fmt::Write as _;
+//! The summary for people: one screen, the verdict first.
 
 use super::marks::instant;
-use super::summary::{LatencySummary, Level, MeasuresSummary, Summary, UpdateSummary, WarningEntry};
+use super::screen::{Block, COLUMNS, Column, Fact, Item, List, Row, Screen, Table};
+use super::summary::{LatencySummary, Level, MeasuresSummary, SessionSummary, Summary, UpdateSummary, WarningEntry};
 use super::verdict::{admitting_setting, headline};
-use super::wrap::{COLUMNS, wrap};
 use crate::stats::text::{count, duration, percent, significant};
 
-/// Phases and posts shown at most; the files have them all.
-const MOST_ROWS: usize = 8;
-/// Warnings shown at most.
-const MOST_WARNINGS: usize = 6;
-/// Width of the names at the left.
-const LABEL: usize = 11;
 const NANOS_PER_SECOND: f64 = 1e9;
-const WRITES: &str = "writing to a text cannot fail";
+/// What stands where there is no figure.
+const NONE: &str = "-";
 
-/// The summary as text. `files` says where the results are, as a last line of it.
-pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
-    let mut text = wrap("", &headline(summary), 0, COLUMNS);
-    text.push_str(&wrap("", &what_ran(summary), 0, COLUMNS));
-    text.push('\n');
-    text.push_str(&conservation(summary));
-    text.push_str(&refusals(summary));
-    text.push_str(&rates(summary));
-    text.push_str(&wasted(summary));
-    text.push_str(&recovery(summary));
-    text.push_str(&occupancy(summary));
-    text.push_str(&latencies(summary));
-    if let Some(quality) = &summary.decision_quality {
-        text.push_str(&quality.text(COLUMNS));
-    }
-    text.push_str(&phases(summary));
-    text.push_str(&classes(summary));
-    text.push_str(&updates(&summary.threshold_updates));
-    text.push_str(&trace(summary));
-    text.push_str(&sessions(summary));
-    text.push_str(&warnings(&summary.warnings));
-    if let Some(files) = files {
-        text.push('\n');
-        text.push_str(&wrap("", files, 0, COLUMNS));
-    }
-    text
+/// How much of a long result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Phases, classes and posts.
+    pub rows: usize,
+    /// Warnings.
+    pub warnings: usize,
 }
 
-fn what_ran(summary: &Summary) -> String {
+impl Extent {
+    /// As much as one screen has room for; the files have all of it.
+    pub const SCREEN: Self = Self { rows: 8, warnings: 6 };
+    /// As much as a page has room for.
+    pub const PAGE: Self = Self { rows: 200, warnings: 200 };
+}
+
+/// The summary as text of 80 columns. `files` says where the results are, as a last line of it.
+pub fn summary_text(summary: &Summary, files: Option<&str>) -> String {
+    let mut screen = summary_screen(summary, Extent::SCREEN);
+    screen.blocks.extend(files.map(|files| Block::Text(files.to_owned())));
+    screen.to_text(COLUMNS)
+}
+
+/// The summary in blocks.
+pub fn summary_screen(summary: &Summary, extent: Extent) -> Screen {
+    let facts = [conservation(summary), refusals(summary), vec![rates(summary)], wasted(summary), recovery(summary)].concat();
+    let quality = summary.decision_quality.iter().filter_map(|quality| Some(fact("decisions", quality.said()?)));
+    let traffic = summary.trace.iter().map(trace).chain(summary.sessions.iter().map(sessions));
+    let blocks = [
+        Some(Block::Facts(facts)),
+        occupancy(summary).map(Block::Table),
+        latencies(summary).map(Block::Table),
+        some_facts(quality.collect()),
+        phases(summary, extent).map(Block::Table),
+        classes(summary, extent).map(Block::Table),
+        updates(&summary.threshold_updates, extent).map(Block::List),
+        some_facts(traffic.collect()),
+        warnings(&summary.warnings, extent).map(Block::List),
+    ];
+    Screen { lead: vec![headline(summary), what_ran(summary)], blocks: blocks.into_iter().flatten().collect() }
+}
+
+fn some_facts(facts: Vec<Fact>) -> Option<Block> {
+    (!facts.is_empty()).then_some(Block::Facts(facts))
+}
+
+fn fact(name: &'static str, said: String) -> Fact {
+    Fact { name, said: vec![said] }
+}
+
+/// Which run it was.
+pub(super) fn what_ran(summary: &Summary) -> String {
     let plural = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{} {what}s", count(n)) };
     let fleet = &summary.fleet;
     let workers = u64::from(fleet.workers);
@@ -65,33 +81,26 @@ fn what_ran(summary: &Summary) -> String {
     )
 }
 
-/// A block whose first line has a name at the left.
-fn block(label: &str, text: &str) -> String {
-    wrap(&format!("{label:<LABEL$}"), text, LABEL, COLUMNS)
-}
-
 fn sum(outcomes: &[(&'static str, u64)]) -> String {
     let parts: Vec<String> = outcomes.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{} {name}", count(*n))).collect();
     if parts.is_empty() { "0".to_owned() } else { parts.join(" + ") }
 }
 
-fn conservation(summary: &Summary) -> String {
+fn conservation(summary: &Summary) -> Vec<Fact> {
     let whole = &summary.conservation;
     let verdict = if whole.holds { "" } else { " -- BUG: the outcomes do not add up" };
     let whole_run = if summary.measured_from_s > 0.0 { " in the whole run" } else { "" };
     let requests = format!("{} offered{whole_run} = {}", count(whole.requests.offered), sum(&whole.requests.outcomes()));
     let attempts = format!("{} started{whole_run} = {}{verdict}", count(whole.attempts.started), sum(&whole.attempts.outcomes()));
-    let mut text = block("requests", &requests);
-    text.push_str(&block("attempts", &attempts));
-    text
+    vec![fact("requests", requests), fact("attempts", attempts)]
 }
 
 /// Refusals by reason and by decisive check, with what would have admitted most.
-fn refusals(summary: &Summary) -> String {
+fn refusals(summary: &Summary) -> Vec<Fact> {
     let total = &summary.total;
     let (refused, started) = (total.attempts.refused, total.attempts.started);
     if refused == 0 {
-        return String::new();
+        return Vec::new();
     }
     let share = |n: u64| percent(n as f64 / refused as f64);
     let listed = |named: &[super::summary::Named]| {
@@ -102,62 +111,67 @@ fn refusals(summary: &Summary) -> String {
     let lost = total.lost_to_overload_share.map(percent).unwrap_or_default();
     let rate = total.rate_529.map(percent).unwrap_or_default();
     let status = summary.overload_status_code;
-    let mut text = block("refused", &format!("{rate} of {} attempts ({status}), {lost} of requests lost to it", count(started)));
-    text.push_str(&block("", &format!("by reason: {}", listed(&total.refused_by_reason))));
-    text.push_str(&block("", &format!("by decisive check: {}", listed(&total.refused_by_decisive_check))));
+    let mut said = vec![
+        format!("{rate} of {} attempts ({status}), {lost} of requests lost to it", count(started)),
+        format!("by reason: {}", listed(&total.refused_by_reason)),
+        format!("by decisive check: {}", listed(&total.refused_by_decisive_check)),
+    ];
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        let say = format!("{} of them would have been admitted without {setting}", share(n));
-        text.push_str(&block("", &say));
+        said.push(format!("{} of them would have been admitted without {setting}", share(n)));
     }
-    text
+    vec![Fact { name: "refused", said }]
 }
 
-fn rates(summary: &Summary) -> String {
+fn per_second(rate: Option<f64>) -> String {
+    rate.map_or_else(|| NONE.to_owned(), |r| format!("{}/s", significant(r, 3)))
+}
+
+fn rates(summary: &Summary) -> Fact {
     let total = &summary.total;
-    let per_second = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |r| format!("{}/s", significant(r, 3)));
     let mut line = format!("{} offered, {} completed", per_second(total.offered_rate), per_second(total.throughput));
-    let slo = &summary.slo;
-    let targets = [("ttft", slo.ttft_s), ("tpot", slo.tpot_s), ("e2e", slo.e2e_s)];
-    let targets: Vec<String> = targets
-        .into_iter()
-        .filter_map(|(name, target)| Some(format!("{name} <= {}", duration(target? * NANOS_PER_SECOND))))
-        .collect();
+    let targets = targets(summary);
     if let (false, Some(share), Some(of_completed)) = (targets.is_empty(), total.slo.share, total.slo.share_of_completed) {
-        write!(
-            line,
+        line += &format!(
             ", {} within {}: {} of offered ({} of completed)",
             per_second(total.goodput),
             targets.join(", "),
             percent(share),
             percent(of_completed)
-        )
-        .expect(WRITES);
+        );
     }
     if let Some(amplification) = total.amplification.filter(|a| *a > 1.0) {
-        write!(line, ", {} attempts per request", significant(amplification, 3)).expect(WRITES);
+        line += &format!(", {} attempts per request", significant(amplification, 3));
     }
-    block("rates", &line)
+    fact("rates", line)
+}
+
+/// The latency targets, `ttft <= 1.00 s`.
+pub(super) fn targets(summary: &Summary) -> Vec<String> {
+    let slo = &summary.slo;
+    let targets = [("ttft", slo.ttft_s), ("tpot", slo.tpot_s), ("e2e", slo.e2e_s)].into_iter();
+    targets.filter_map(|(name, target)| Some(format!("{name} <= {}", duration(target? * NANOS_PER_SECOND)))).collect()
 }
 
 /// Work for clients who had left.
-fn wasted(summary: &Summary) -> String {
+fn wasted(summary: &Summary) -> Vec<Fact> {
     let tokens = &summary.total.tokens;
     if tokens.wasted == 0 {
-        return String::new();
+        return Vec::new();
     }
     let share = tokens.wasted_share.map(percent).unwrap_or_default();
     let attempts =
         if tokens.wasted_attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", count(tokens.wasted_attempts)) };
-    block("wasted", &format!("{} tokens ({share} of all) computed for {attempts} that nobody waited for", count(tokens.wasted)))
+    let said = format!("{} tokens ({share} of all) computed for {attempts} that nobody waited for", count(tokens.wasted));
+    vec![fact("wasted", said)]
 }
 
 /// What became of the goodput after the first scheduled disturbance.
-fn recovery(summary: &Summary) -> String {
-    let Some(recovery) = &summary.recovery else { return String::new() };
+fn recovery(summary: &Summary) -> Vec<Fact> {
+    let Some(recovery) = &summary.recovery else { return Vec::new() };
     let at = instant(recovery.disturbed_at_s);
-    let per_second = |rate: f64| format!("{}/s", significant(rate, 3));
-    let (before, last) = (per_second(recovery.goodput_before), per_second(recovery.goodput_last_quarter));
+    let rate = |rate: f64| per_second(Some(rate));
+    let (before, last) = (rate(recovery.goodput_before), rate(recovery.goodput_last_quarter));
     let text = match recovery.recovered_after_s {
         _ if recovery.does_not_recover => {
             format!("none: goodput {before} before the disturbance at {at}, {last} in the last quarter of the run")
@@ -175,152 +189,136 @@ fn recovery(summary: &Summary) -> String {
                 "goodput back {after} after the disturbance at {at}{since_end} (known to {resolution}): {before} before, {last} at the end"
             )
         }
-        Some(_) => return String::new(),
+        Some(_) => return Vec::new(),
         None => format!("not seen: goodput {before} before the disturbance at {at}, {last} in the last quarter of the run"),
     };
-    block("recovery", &text)
+    vec![fact("recovery", text)]
 }
 
-fn heading(label: &str, columns: &[&str]) -> String {
-    let columns: String = columns.iter().map(|c| format!("{c:>10}")).collect();
-    format!("{label:<30}{columns}\n")
-}
-
-fn occupancy(summary: &Summary) -> String {
-    let Some(occupancy) = &summary.total.occupancy else { return String::new() };
+fn occupancy(summary: &Summary) -> Option<Table> {
+    let occupancy = summary.total.occupancy.as_ref()?;
     let fleet = &summary.fleet;
     let of = |name: &str, letter: &str, limit: Option<u64>| match limit {
-        Some(limit) => format!("  {name} (sum of {letter}: {})", count(limit)),
-        None => format!("  {name}"),
+        Some(limit) => format!("{name} (sum of {letter}: {})", count(limit)),
+        None => name.to_owned(),
     };
     let slots = if fleet.gated_workers > 0 { "engine slots" } else { "in the engines" };
-    let mut text = String::from("\n");
-    text.push_str(&heading("requests in the fleet", &["mean", "p50", "p90", "p99", "max"]));
-    text.push_str(&level_row(&of(slots, "N", fleet.engine_request_limit), &occupancy.engine_slots));
+    let mut rows = vec![level_row(of(slots, "N", fleet.engine_request_limit), &occupancy.engine_slots)];
+    let mut notes = Vec::new();
     if fleet.gated_workers > 0 {
-        text.push_str(&level_row(&of("queue", "Q", fleet.request_queue_limit), &occupancy.queue));
-        text.push_str(&level_row("  queue as the gauge reads", &occupancy.queue_gauge));
-        if let Some(share) = occupancy.full_share {
-            writeln!(text, "  a worker was full (N + Q) for {} of the time on average", percent(share)).expect(WRITES);
-        }
+        rows.push(level_row(of("queue", "Q", fleet.request_queue_limit), &occupancy.queue));
+        rows.push(level_row("queue as the gauge reads".to_owned(), &occupancy.queue_gauge));
+        let full = occupancy.full_share.map(percent);
+        notes.extend(full.map(|share| format!("a worker was full (N + Q) for {share} of the time on average")));
     }
-    text
+    let columns = Column::of([("mean", 2), ("p50", 4), ("p90", 3), ("p99", 1), ("max", 0)]);
+    Some(Table { title: "requests in the fleet".to_owned(), columns, rows, notes, ..Table::default() })
 }
 
-fn level_row(label: &str, level: &Level) -> String {
-    let whole = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), count);
-    let mean = level.mean.map_or_else(|| "-".to_owned(), |m| significant(m, 3));
-    let cells = [mean, whole(level.p50), whole(level.p90), whole(level.p99), whole(level.max)];
-    row(label, &cells)
+fn level_row(name: String, level: &Level) -> Row {
+    let whole = |value: Option<u64>| value.map_or_else(|| NONE.to_owned(), count);
+    let mean = level.mean.map_or_else(|| NONE.to_owned(), |m| significant(m, 3));
+    Row { name, cells: vec![mean, whole(level.p50), whole(level.p90), whole(level.p99), whole(level.max)] }
 }
 
-fn row(label: &str, cells: &[String]) -> String {
-    let cells: String = cells.iter().map(|c| format!("{c:>10}")).collect();
-    format!("{label:<30}{cells}\n")
-}
-
-fn latencies(summary: &Summary) -> String {
+fn latencies(summary: &Summary) -> Option<Table> {
     let set = &summary.total.latency;
     if set.ttft_s.count == 0 {
-        return String::new();
+        return None;
     }
     let rule = if summary.quantile_method == "rounded_rank" { ", rounded rank" } else { "" };
-    let mut text = String::from("\n");
-    text.push_str(&heading(&format!("completed requests{rule}"), &["mean", "p50", "p90", "p99", "max"]));
     let waits = |name: &str| summary.fleet.gated_workers > 0 || name != "wait for a slot";
-    for (name, latency) in set.named().into_iter().filter(|(name, _)| waits(name)) {
-        text.push_str(&latency_row(&format!("  {name}"), latency));
-    }
+    let mut rows: Vec<Row> =
+        set.named().into_iter().filter(|(name, _)| waits(name)).map(|(name, latency)| latency_row(name, latency)).collect();
     // Where clients retry, a request waits longer than any of its attempts.
     if let Some(attempts) = &summary.total.attempt_latency {
-        for (name, latency) in [("first token, by attempt", &attempts.ttft_s), ("end to end, by attempt", &attempts.e2e_s)] {
-            text.push_str(&latency_row(&format!("  {name}"), latency));
-        }
+        rows.push(latency_row("first token, by attempt", &attempts.ttft_s));
+        rows.push(latency_row("end to end, by attempt", &attempts.e2e_s));
     }
-    text
+    let columns = Column::of([("mean", 3), ("min", 6), ("p50", 1), ("p90", 2), ("p95", 5), ("p99", 0), ("max", 4)]);
+    Some(Table { title: format!("completed requests{rule}"), columns, rows, ..Table::default() })
 }
 
-fn latency_row(label: &str, latency: &LatencySummary) -> String {
-    let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |s| duration(s * NANOS_PER_SECOND));
-    row(label, &[cell(latency.mean), cell(latency.p50), cell(latency.p90), cell(latency.p99), cell(latency.max)])
+fn seconds(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |s| duration(s * NANOS_PER_SECOND))
 }
 
-fn phases(summary: &Summary) -> String {
+fn latency_row(name: &str, of: &LatencySummary) -> Row {
+    let cells = [of.mean, of.min, of.p50, of.p90, of.p95, of.p99, of.max].map(seconds).to_vec();
+    Row { name: name.to_owned(), cells }
+}
+
+fn phases(summary: &Summary, extent: Extent) -> Option<Table> {
     if summary.phases.len() < 2 {
-        return String::new();
+        return None;
     }
-    let mut text = String::from("\n");
-    text.push_str(&heading("phases", &["from", "offered", "completed", "refused", "p99 ttft"]));
-    for phase in summary.phases.iter().take(MOST_ROWS) {
-        text.push_str(&phase_row(&phase.name, phase.start_s, &phase.measures));
-    }
-    text.push_str(&left_out(summary.phases.len(), "phase", "summary.json"));
-    text
-}
-
-/// Client classes, where there are several; none of them has phases of its own.
-fn classes(summary: &Summary) -> String {
-    if summary.classes.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("\n");
-    text.push_str(&heading("classes", &["requests", "offered", "completed", "refused", "p99 ttft"]));
-    for class in summary.classes.iter().take(MOST_ROWS) {
-        text.push_str(&measures_row(&class.name, count(class.measures.requests.offered), &class.measures));
-    }
-    text.push_str(&match summary.classes.len() - summary.classes.len().min(MOST_ROWS) {
-        0 => String::new(),
-        n => format!("  ... and {n} more in summary.json\n"),
+    let shown = summary.phases.iter().take(extent.rows);
+    let rows = shown.map(|phase| {
+        let mut cells = stretch(&phase.measures);
+        cells.insert(0, instant(phase.start_s));
+        Row { name: phase.name.clone(), cells }
     });
-    text
+    let columns =
+        Column::of([("from", 3), ("offered", 2), ("completed", 4), ("goodput", 5), ("refused", 0), ("lost", 6), ("p99 ttft", 1)]);
+    let notes = left_out(summary.phases.len(), extent.rows, "phase", "summary.json").into_iter().collect();
+    Some(Table { title: "phases".to_owned(), columns, rows: rows.collect(), notes, ..Table::default() })
 }
 
-fn left_out(all: usize, what: &str, file: &str) -> String {
-    match all.saturating_sub(MOST_ROWS) {
-        0 => String::new(),
-        1 => format!("  ... and 1 more {what} in {file}\n"),
-        n => format!("  ... and {n} more {what}s in {file}\n"),
+fn classes(summary: &Summary, extent: Extent) -> Option<Table> {
+    if summary.classes.is_empty() {
+        return None;
     }
+    let shown = summary.classes.iter().take(extent.rows);
+    let rows = shown.map(|class| {
+        let mut cells = stretch(&class.measures);
+        cells.insert(0, count(class.measures.requests.offered));
+        Row { name: class.name.clone(), cells }
+    });
+    let columns = Column::of([
+        ("requests", 4),
+        ("offered", 2),
+        ("completed", 3),
+        ("goodput", 5),
+        ("refused", 0),
+        ("lost", 6),
+        ("p99 ttft", 1),
+    ]);
+    let notes = left_out(summary.classes.len(), extent.rows, "class", "summary.json").into_iter().collect();
+    Some(Table { title: "classes of clients".to_owned(), columns, rows: rows.collect(), notes, ..Table::default() })
 }
 
-fn phase_row(name: &str, start_s: f64, measures: &MeasuresSummary) -> String {
-    measures_row(name, instant(start_s), measures)
-}
-
-/// A row of a table of stretches or classes: `first` fills its first column.
-fn measures_row(name: &str, first: String, measures: &MeasuresSummary) -> String {
-    let per_second = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |r| format!("{}/s", significant(r, 3)));
-    let cells = [
-        first,
+/// Offered, completed, goodput, refused, lost and p99 of a phase or a class.
+fn stretch(measures: &MeasuresSummary) -> Vec<String> {
+    let share = |share: Option<f64>| share.map_or_else(|| NONE.to_owned(), percent);
+    vec![
         per_second(measures.offered_rate),
         per_second(measures.throughput),
-        measures.rate_529.map_or_else(|| "-".to_owned(), percent),
-        measures.latency.ttft_s.p99.map_or_else(|| "-".to_owned(), |s| duration(s * NANOS_PER_SECOND)),
-    ];
-    row(&format!("  {}", elided(name, 27)), &cells)
+        per_second(measures.goodput),
+        share(measures.rate_529),
+        share(measures.lost_to_overload_share),
+        seconds(measures.latency.ttft_s.p99),
+    ]
 }
 
-fn elided(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+fn left_out(all: usize, shown: usize, what: &str, file: &str) -> Option<String> {
+    let plural = if what.ends_with('s') { format!("{what}es") } else { format!("{what}s") };
+    match all.saturating_sub(shown) {
+        0 => None,
+        1 => Some(format!("... and 1 more {what} in {file}")),
+        n => Some(format!("... and {n} more {plural} in {file}")),
     }
-    let kept: String = text.chars().take(most - 3).collect();
-    format!("{}...", kept.trim_end())
 }
 
-fn updates(updates: &[UpdateSummary]) -> String {
-    if updates.is_empty() {
-        return String::new();
-    }
+fn updates(updates: &[UpdateSummary], extent: Extent) -> Option<List> {
     let several = updates.iter().any(|u| u.frontend > 0);
-    let mut text = String::from("\nthreshold posts\n");
-    for update in updates.iter().take(MOST_ROWS) {
+    let item = |update: &UpdateSummary| {
         let frontend = if several { format!(", frontend {}", update.frontend) } else { String::new() };
-        let what = format!("at {}{frontend}, {}: {}", instant(update.at_s), update.thresholds.in_words(), lag(update));
-        text.push_str(&wrap("  ", &what, 4, COLUMNS));
-    }
-    text.push_str(&left_out(updates.len(), "post", "threshold_updates.csv"));
-    text
+        let text = format!("at {}{frontend}, {}: {}", instant(update.at_s), update.thresholds.in_words(), lag(update));
+        Item { text, hint: None }
+    };
+    let more = left_out(updates.len(), extent.rows, "post", "threshold_updates.csv").unwrap_or_default();
+    let items: Vec<Item> = updates.iter().take(extent.rows).map(item).collect();
+    (!items.is_empty()).then(|| List { title: "threshold posts".to_owned(), items, more, warns: false })
 }
 
 /// How an update came into force, in words.
@@ -361,51 +359,43 @@ fn decisions(n: u64) -> String {
     if n == 1 { "1 decision".to_owned() } else { format!("{} decisions", count(n)) }
 }
 
-fn trace(summary: &Summary) -> String {
-    let Some(trace) = &summary.trace else { return String::new() };
+fn trace(trace: &super::summary::TraceSummary) -> Fact {
     let dropped: Vec<String> = trace.dropped.iter().map(|d| format!("{} {}", count(d.rows), d.reason)).collect();
     let dropped = if dropped.is_empty() { String::new() } else { format!(" + dropped: {}", dropped.join(", ")) };
-    let text = format!(
+    let said = format!(
         "{} ({}): {} rows = {} replayed{dropped}",
         trace.path,
         trace.format,
         count(trace.rows_read),
         count(trace.replayed)
     );
-    format!("\n{}", block("trace", &text))
+    fact("trace", said)
 }
 
-fn sessions(summary: &Summary) -> String {
-    let Some(sessions) = &summary.sessions else { return String::new() };
+fn sessions(sessions: &SessionSummary) -> Fact {
     let outcomes = [
         ("completed", sessions.completed),
         ("at the longest context", sessions.at_max_context),
         ("broken by a turn without answer", sessions.broken),
         ("unfinished", sessions.unfinished),
     ];
-    let cut = if sessions.turns_cut > 0 {
-        format!(", {} of them cut to the longest context", count(sessions.turns_cut))
-    } else {
-        String::new()
+    let cut = match sessions.turns_cut {
+        0 => String::new(),
+        cut => format!(", {} of them cut to the longest context", count(cut)),
     };
-    let text = format!("{} started = {}; {} turns{cut}", count(sessions.started), sum(&outcomes), count(sessions.turns));
-    format!("\n{}", block("sessions", &text))
+    let said = format!("{} started = {}; {} turns{cut}", count(sessions.started), sum(&outcomes), count(sessions.turns));
+    fact("sessions", said)
 }
 
-fn warnings(warnings: &[WarningEntry]) -> String {
-    if warnings.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("\nwarnings\n");
-    for warning in warnings.iter().take(MOST_WARNINGS) {
-        text.push_str(&wrap("  ! ", &format!("`{}` {}", warning.subject, warning.cause), 4, COLUMNS));
-        if let Some(next) = &warning.next_step {
-            text.push_str(&wrap("    hint: ", next, 4, COLUMNS));
-        }
-    }
-    match warnings.len().saturating_sub(MOST_WARNINGS) {
-        0 => {}
-        n => writeln!(text, "  ... and {n} more in summary.json").expect(WRITES),
-    }
-    text
+fn warnings(warnings: &[WarningEntry], extent: Extent) -> Option<List> {
+    let item = |warning: &WarningEntry| Item {
+        text: format!("`{}` {}", warning.subject, warning.cause),
+        hint: warning.next_step.clone(),
+    };
+    let more = match warnings.len().saturating_sub(extent.warnings) {
+        0 => String::new(),
+        n => format!("... and {n} more in summary.json"),
+    };
+    let items: Vec<Item> = warnings.iter().take(extent.warnings).map(item).collect();
+    (!items.is_empty()).then(|| List { title: "warnings".to_owned(), items, more, warns: true })
 }

@@ -1,7 +1,7 @@
 //! Text in columns.
 
 /// Columns of text for people.
-pub(super) const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 
 /// `text` in lines of at most `columns`, the first after `first`, the others after as many blanks as `hang` says. Words longer
 /// than a line stay whole.

@@ -9,6 +9,7 @@ use toml::de::DeTable;
 
 use super::fault::{Fault, Faults, Place};
 use super::node::{self, Origin, Table};
+use super::notes::Notebook;
 use super::section::{Context, Section};
 use super::set_option::{self, SetOption};
 use super::types::Loaded;
@@ -23,6 +24,8 @@ pub struct Document {
     source: Arc<Source>,
     pub(super) root: Table,
     pub(super) sets: Vec<SetOption>,
+    /// Where readers note what they ask for.
+    pub(super) notebook: Option<Arc<Notebook>>,
 }
 
 /// Text and name of a file.
@@ -74,7 +77,7 @@ impl Document {
             return Err(faults);
         }
         let root = node::from_table(table.get_ref(), &Origin::Offset);
-        Ok(Self { source: Arc::new(source), root, sets: Vec::new() })
+        Ok(Self { source: Arc::new(source), root, sets: Vec::new(), notebook: None })
     }
 
     /// This document with further options applied, in their order.
@@ -93,6 +96,12 @@ impl Document {
             }
         }
         if faults.is_empty() { Ok(changed) } else { Err(faults) }
+    }
+
+    /// This document, whose readers note in `notebook` what they ask for.
+    pub fn noting(mut self, notebook: &Arc<Notebook>) -> Self {
+        self.notebook = Some(Arc::clone(notebook));
+        self
     }
 
     /// Decodes the scenario.
@@ -196,6 +205,10 @@ fn reason(error: &io::Error) -> String {
 }
 
 fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Faults {
+    if error.as_bytes().starts_with(&[0xff, 0xfe]) || error.as_bytes().starts_with(&[0xfe, 0xff]) {
+        let place = Place::Position { file: name.to_owned(), line: 1, column: 1 };
+        return Faults::one(place, "UTF-16 text: a scenario is a TOML file in UTF-8");
+    }
     let valid = error.utf8_error().valid_up_to();
     let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
     let place = Place::Position { file: name.to_owned(), line, column: 1 };

@@ -179,7 +179,8 @@ fn post(item: &Item<'_>) -> Option<ThresholdPost> {
 }
 
 fn asks_to_unset(item: &Item<'_>) -> bool {
-    let asks = ["none", "null", "unset", "off", ""].iter().any(|word| item.is_text(word)) || item.quiet_bool() == Some(false);
+    let asks = item.quiet_text().is_some_and(|text| ["none", "null", "unset", "off", ""].contains(&text))
+        || item.quiet_bool() == Some(false);
     if asks {
         let hint = "a field that is left out keeps its value; a check can be made harmless by a high value, but not removed";
         let message = format!("`{}` is {}: nothing can be unset at run time", item.path(), item.show());

@@ -87,6 +87,11 @@ impl Faults {
         }
     }
 
+    /// The value, or nothing where its faults are added to these.
+    pub(crate) fn take<T>(&mut self, result: Result<T, Self>) -> Option<T> {
+        result.map_err(|more| more.list.into_iter().for_each(|fault| self.push(fault))).ok()
+    }
+
     /// Whether further faults are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= Self::LIMIT

@@ -81,7 +81,10 @@ pub(super) fn scale(item: &Item<'_>, around: &Surroundings<'_>) -> Option<Scale>
 fn worker_type(section: &Section<'_>, named: Option<&Item<'_>>, fleet: &FleetConfig) -> Option<usize> {
     let names: Vec<(&str, usize)> = fleet.types.iter().enumerate().map(|(n, t)| (t.name.as_str(), n)).collect();
     match named {
-        Some(item) => item.one_of(&names),
+        Some(item) => {
+            item.text(100)?;
+            item.named(&names)
+        }
         None if names.len() == 1 => Some(0),
         None => {
             let path = section.path();

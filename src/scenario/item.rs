@@ -8,6 +8,7 @@ use crate::units::{Attos, SimTime, Span};
 use super::amount::{self, AmountError};
 use super::fault::Faults;
 use super::node::{Node, Value};
+use super::notes::Shape;
 use super::section::{Context, Section, in_backticks, nearest};
 
 /// Longest duration or instant of a scenario: sums of several stay far below the end of the clock (584 years).
@@ -83,7 +84,9 @@ impl<'c> Item<'c> {
         if found.is_none() {
             let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
             let hint = "a relative path is taken from the scenario's folder, then from the working directory";
-            let message = format!("`{}` is {}: no such file (tried {tried})", self.path, self.show());
+            let broken = candidates.iter().any(|path| path.is_symlink());
+            let what = if broken { "a link that leads nowhere" } else { "no such file" };
+            let message = format!("`{}` is {}: {what} (tried {tried})", self.path, self.show());
             self.fault(message, Some(hint.to_owned()));
         }
         found
@@ -106,7 +109,20 @@ impl<'c> Item<'c> {
 
     /// Whether the value is the text `expected`.
     pub fn is_text(&self, expected: &str) -> bool {
+        self.note(|| Shape::Word(expected.to_owned()));
         matches!(&self.node.value, Value::Text(text) if text == expected)
+    }
+
+    /// The value if it is a text; nothing is recorded, and nothing noted.
+    pub(super) fn quiet_text(&self) -> Option<&'c str> {
+        match &self.node.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn note(&self, shape: impl FnOnce() -> Shape) {
+        self.context.note(&self.path, shape);
     }
 
     /// Whether the value is a text.
@@ -141,6 +157,7 @@ impl<'c> Item<'c> {
 
     /// A whole number from `low` to `high`.
     pub fn u64(&self, low: u64, high: u64) -> Option<u64> {
+        self.note(|| Shape::Integer(low, high));
         let value = self.node.value.as_u64().filter(|n| (low..=high).contains(n));
         if value.is_none() {
             let hint = self.whole_number_hint();
@@ -184,6 +201,7 @@ impl<'c> Item<'c> {
 
     /// A finite number in `range`.
     pub fn number(&self, range: NumberRange) -> Option<f64> {
+        self.note(|| Shape::Number(range.low, range.high, range.open));
         let value = self.node.value.as_f64().filter(|x| range.contains(*x));
         if value.is_none() {
             let hint = match &self.node.value {
@@ -198,6 +216,7 @@ impl<'c> Item<'c> {
 
     /// Any number, infinities and NaN included: for values that the run is to show as refused.
     pub fn any_number(&self) -> Option<f64> {
+        self.note(|| Shape::AnyNumber);
         let value = self.node.value.as_f64();
         if value.is_none() {
             self.mistake("a number", None);
@@ -207,6 +226,7 @@ impl<'c> Item<'c> {
 
     /// A boolean.
     pub fn boolean(&self) -> Option<bool> {
+        self.note(|| Shape::Boolean);
         match self.node.value {
             Value::Boolean(value) => Some(value),
             _ => {
@@ -218,6 +238,7 @@ impl<'c> Item<'c> {
 
     /// A text of 1 to `longest` characters.
     pub fn text(&self, longest: usize) -> Option<&'c str> {
+        self.note(|| Shape::Text(longest));
         match &self.node.value {
             Value::Text(text) if !text.is_empty() && text.chars().count() <= longest => Some(text),
             Value::Text(_) => {
@@ -233,6 +254,7 @@ impl<'c> Item<'c> {
 
     /// A duration of at most 100 years.
     pub fn span(&self) -> Option<Span> {
+        self.note(|| Shape::Span);
         let Value::Text(text) = &self.node.value else {
             let hint = match &self.node.value {
                 Value::Integer { digits, .. } | Value::Float(digits) if self.node.value.as_f64().is_some_and(|x| x >= 0.0) => {
@@ -276,6 +298,7 @@ impl<'c> Item<'c> {
 
     /// A step-time coefficient: a text with a unit, or a number of 10^`unit` attoseconds (18 seconds, 15 milliseconds).
     pub(super) fn attos(&self, unit: i32) -> Option<Attos> {
+        self.note(|| Shape::StepTime);
         let read = match &self.node.value {
             Value::Text(text) => amount::parse_attos(text, None),
             Value::Integer { digits: text, radix: 10 } | Value::Float(text) if !text.contains(['n', 'i']) => {
@@ -302,6 +325,12 @@ impl<'c> Item<'c> {
 
     /// One of a few names; `-` and `_` mean the same.
     pub fn one_of<T: Copy>(&self, names: &[(&str, T)]) -> Option<T> {
+        self.note(|| Shape::OneOf(names.iter().map(|(name, _)| (*name).to_owned()).collect()));
+        self.named(names)
+    }
+
+    /// One of a few names that the user gave elsewhere in the document.
+    pub(super) fn named<T: Copy>(&self, names: &[(&str, T)]) -> Option<T> {
         let list = || names.iter().map(|(name, _)| *name);
         let Value::Text(text) = &self.node.value else {
             self.mistake(format_args!("one of {}", in_backticks(list())), None);
@@ -318,6 +347,7 @@ impl<'c> Item<'c> {
 
     /// A table.
     pub fn table(&self) -> Option<Section<'c>> {
+        self.note(|| Shape::Table);
         let table = self.node.value.as_table();
         if table.is_none() {
             self.mistake("a table", None);
@@ -327,6 +357,7 @@ impl<'c> Item<'c> {
 
     /// The entries of a list, possibly none.
     pub fn list(&self) -> Option<Vec<Item<'c>>> {
+        self.note(|| Shape::List(0));
         let Value::List(list) = &self.node.value else {
             self.mistake("a list", None);
             return None;
@@ -337,6 +368,7 @@ impl<'c> Item<'c> {
 
     /// The entries of a list of 1 to `most` entries.
     pub fn filled_list(&self, most: usize) -> Option<Vec<Item<'c>>> {
+        self.note(|| Shape::List(most));
         let list = self.list()?;
         if list.is_empty() {
             self.mistake("at least one entry", None);

@@ -47,7 +47,7 @@ impl PresetFile {
     /// # Errors
     /// All faults of the file.
     pub fn load(path: &Path) -> Result<Self, Faults> {
-        Self::decode(&Document::load(path)?)
+        Self::read(&Document::load(path)?)
     }
 
     /// Reads a preset from a text; `origin` is the name of the file it came from.
@@ -55,10 +55,14 @@ impl PresetFile {
     /// # Errors
     /// All faults of the text.
     pub fn parse(text: &str, origin: &str) -> Result<Self, Faults> {
-        Self::decode(&Document::parse(text, origin)?)
+        Self::read(&Document::parse(text, origin)?)
     }
 
-    fn decode(document: &Document) -> Result<Self, Faults> {
+    /// Reads a preset from a document.
+    ///
+    /// # Errors
+    /// All faults of the document.
+    pub fn read(document: &Document) -> Result<Self, Faults> {
         let context = Context::new(document, "a preset");
         let mut root = context.root();
         let preset = decode(&mut root);

@@ -6,6 +6,7 @@ use super::document::Document;
 use super::fault::{Fault, Faults};
 use super::item::Item;
 use super::node::{Entry, Origin, Table, Value, clip};
+use super::notes::Shape;
 
 /// What one decoding shares: the document and what was found in it.
 pub struct Context<'d> {
@@ -30,6 +31,13 @@ impl<'d> Context<'d> {
     /// Everything that was found wrong.
     pub(super) fn finish(self) -> Faults {
         self.faults.into_inner()
+    }
+
+    /// Notes that the value at `path` is read as `shape`, where someone wants to know.
+    pub(super) fn note(&self, path: &str, shape: impl FnOnce() -> Shape) {
+        if let Some(notebook) = &self.document.notebook {
+            notebook.value(path, shape());
+        }
     }
 
     pub(super) fn fault_count(&self) -> usize {
@@ -61,11 +69,12 @@ pub struct Section<'c> {
     /// Where the table stands; `None` if the document does not have it.
     origin: Option<Origin>,
     known: Vec<&'static str>,
+    required: Vec<&'static str>,
 }
 
 impl<'c> Section<'c> {
     pub(super) fn new(context: &'c Context<'c>, table: &'c Table, path: String, origin: Option<Origin>) -> Self {
-        Self { context, table, path, origin, known: Vec::new() }
+        Self { context, table, path, origin, known: Vec::new(), required: Vec::new() }
     }
 
     /// The path of this table, empty at the top level.
@@ -120,6 +129,9 @@ impl<'c> Section<'c> {
     /// Records a fault if `key` is absent; `expected` says what it ought to be.
     pub fn require(&mut self, key: &'static str, expected: &str) {
         self.know(key);
+        if !self.required.contains(&key) {
+            self.required.push(key);
+        }
         if !self.given(key) {
             self.fault(None, format!("`{}` is missing: expected {expected}", self.path_of(key)), None);
         }
@@ -198,6 +210,9 @@ impl<'c> Section<'c> {
 
     /// All keys of the table with their values, for tables whose keys the user chooses; marks all of them as known.
     pub fn entries(&self) -> Vec<(&'c str, Item<'c>)> {
+        if let Some(notebook) = &self.context.document.notebook {
+            notebook.open(&self.path);
+        }
         let item = |entry: &'c Entry| Item::new(self.context, &entry.node, self.path_of(&clip(&entry.key)));
         self.table.0.iter().map(|entry| (entry.key.as_str(), item(entry))).collect()
     }
@@ -211,6 +226,9 @@ impl<'c> Section<'c> {
 
     /// Ends the reading: keys that nobody asked for are faults.
     pub fn finish(self) {
+        if let Some(notebook) = self.context.document.notebook.as_ref().filter(|_| self.exists() || self.path.is_empty()) {
+            notebook.table(&self.path, &self.known, &self.required);
+        }
         for entry in &self.table.0 {
             if !self.known.contains(&entry.key.as_str()) {
                 self.unknown(entry);

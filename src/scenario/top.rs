@@ -7,6 +7,7 @@ use crate::units::{SimTime, Span};
 use crate::workload::config::{ArrivalProcess, WorkloadConfig};
 
 use super::document::Document;
+use super::epoch::Epoch;
 use super::item::Item;
 use super::section::{Context, Section};
 use super::types::{Limits, Loaded, OutputConfig, QuantileMethod, Scenario, SloConfig, Warmup};
@@ -197,7 +198,15 @@ fn output(section: &mut Section<'_>) -> OutputConfig {
             .and_then(|item| item.positive_span()),
         quantile_method: section.one_of("quantile_method", &QUANTILE_METHODS).unwrap_or_default(),
         decision_quality: section.item("decision_quality").filter(|item| !item.is_text("auto")).and_then(|item| item.boolean()),
+        metrics: section.boolean("metrics").unwrap_or(false),
+        metrics_epoch: section.item("metrics_epoch").and_then(|item| epoch(&item)).unwrap_or_default(),
     }
+}
+
+fn epoch(item: &Item<'_>) -> Option<Epoch> {
+    let read = item.text(60)?.parse::<Epoch>();
+    let hint = "write it as `\"2026-01-01T00:00:00Z\"`, from 1970 on, in whole milliseconds".to_owned();
+    read.map_err(|why| item.fault(format!("`{}` is {}: {why}", item.path(), item.show()), Some(hint))).ok()
 }
 
 /// `[limits]`; `max_events` may stand at the top level too.

@@ -4,6 +4,7 @@ use crate::cluster::config::{ClientConfig, EventAction, FleetConfig, FrontendCon
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 
+use super::epoch::Epoch;
 use super::warning::Warning;
 
 /// One experiment, resolved and valid: every default is filled in and every preset expanded.
@@ -84,6 +85,10 @@ pub struct OutputConfig {
     /// Judge every decision by what a frontend without delay would have known; `None` where something can refuse and the fleet
     /// is small ([`Scenario::judges_decisions`]).
     pub decision_quality: Option<bool>,
+    /// Write `metrics.om`.
+    pub metrics: bool,
+    /// The date at which simulated time begins there.
+    pub metrics_epoch: Epoch,
 }
 
 /// Ranks of a fleet whose decisions are judged unasked, at most.

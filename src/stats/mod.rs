@@ -10,6 +10,7 @@ mod intervals;
 mod ks;
 mod quantiles;
 mod rank;
+mod ratio;
 mod sequential;
 mod series;
 mod shares;
@@ -28,6 +29,7 @@ pub use intervals::{
 pub use ks::{KsTest, ks_one_sample, ks_two_sample};
 pub use quantiles::{EXACT_LIMIT, QuantileMethod, Quantiles};
 pub use rank::RankRule;
+pub use ratio::weighted_mean_interval;
 pub use sequential::{SequentialTest, Side};
 pub use series::{Merge, SeriesPoint, ThinnedSeries};
 pub use shares::{ShareInterval, ShareMethod, clopper_pearson, replicated_share, share_interval, wilson};

@@ -289,7 +289,7 @@ mod tests {
             ArrivalProcess::OnOff { on_rate: 1.0, off_rate: 0.0, mean_on: Span::ZERO, mean_off: Span::from_secs(1) },
         ] {
             let message = ArrivalSampler::new(&bad, Streams::new(1), 0).unwrap_err().to_string();
-            assert!(message.contains("expected") && message.contains("\nhint: "), "{message}");
+            assert!(message.contains("expected") && message.contains("\n  hint: "), "{message}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// The operating system refused to open or read a file.
-    #[error("{}: cannot read the trace: {source}\nhint: {hint}", path.display())]
+    #[error("{}: cannot read the trace: {source}\n  hint: {hint}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -17,7 +17,7 @@ pub enum WorkloadError {
         hint: String,
     },
     /// One row cannot be used.
-    #[error("{}:{line}: {problem}\nhint: {hint}", path.display())]
+    #[error("{}:{line}: {problem}\n  hint: {hint}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum WorkloadError {
         hint: String,
     },
     /// The file as a whole cannot be used.
-    #[error("{}: {problem}\nhint: {hint}", path.display())]
+    #[error("{}: {problem}\n  hint: {hint}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum WorkloadError {
         hint: String,
     },
     /// A parameter of the workload has no meaning.
-    #[error("{field}: {problem}\nhint: {hint}")]
+    #[error("{field}: {problem}\n  hint: {hint}")]
     Parameter {
         /// The parameter, by its name in scenario files.
         field: String,

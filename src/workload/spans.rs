@@ -124,7 +124,7 @@ mod tests {
             SpanDistribution::Empirical { values: vec![] },
         ] {
             let message = SpanSampler::new(&bad).unwrap_err().to_string();
-            assert!(message.contains("expected") && message.contains("\nhint: "), "{message}");
+            assert!(message.contains("expected") && message.contains("\n  hint: "), "{message}");
         }
     }
 

@@ -15,9 +15,27 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cluster", &["control", "engine", "workload", "stats", "units"]),
     ("scenario", &["control", "cluster", "workload", "units"]),
     ("experiment", &["control", "engine", "workload", "cluster", "scenario", "stats", "units"]),
+    ("calibrate", &["cluster", "scenario", "stats", "units"]),
+    ("verify", &["control", "cluster", "scenario", "workload", "experiment", "calibrate", "stats", "units"]),
     // A result speaks in the types of what was simulated: outcomes of attempts, the parameters of a fleet.
-    ("report", &["control", "workload", "cluster", "scenario", "experiment", "stats", "units"]),
-    ("cli", &["control", "engine", "workload", "cluster", "scenario", "experiment", "report", "replay", "stats", "units"]),
+    ("report", &["control", "workload", "cluster", "scenario", "experiment", "calibrate", "verify", "stats", "units"]),
+    (
+        "cli",
+        &[
+            "control",
+            "engine",
+            "workload",
+            "cluster",
+            "scenario",
+            "experiment",
+            "calibrate",
+            "verify",
+            "report",
+            "replay",
+            "stats",
+            "units",
+        ],
+    ),
 ];
 
 /// What the control code must not name: clock, files, terminal, threads, environment, randomness.

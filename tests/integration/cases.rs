@@ -10,10 +10,12 @@
 //! | `overload.rs` | overload dynamics: backlogs, retries |
 //! | `retries.rs` | metastable overload |
 //! | `trace_files.rs` | trace files |
+//! | `ignored.rs` | settings that can do nothing |
 //! | `clock.rs` | clock, order and conservation |
 //! | `reporting.rs` | quantiles, rates, warm-up |
 
 mod clock;
+mod ignored;
 mod overload;
 mod queue;
 mod reporting;

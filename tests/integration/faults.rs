@@ -150,9 +150,9 @@ fn tracked_output_grows_the_load_that_frontends_see_and_both_engines_agree() {
 
 /// A random scenario with everything that can go wrong.
 #[derive(Clone, Debug)]
-struct Chaos(String);
+pub struct Chaos(pub String);
 
-fn event() -> impl Strategy<Value = String> {
+pub fn event() -> impl Strategy<Value = String> {
     let worker = 1u32..4;
     let kind = prop_oneof![
         worker
@@ -176,7 +176,7 @@ fn event() -> impl Strategy<Value = String> {
     (0u32..6000, kind).prop_map(|(ms, kind)| format!("[[events]]\nat = \"{ms}ms\"\n{kind}\n"))
 }
 
-fn chaos() -> impl Strategy<Value = Chaos> {
+pub fn chaos() -> impl Strategy<Value = Chaos> {
     let mode = prop::sample::select(vec!["round-robin", "random", "power-of-two", "least-loaded", "kv"]);
     let shape = (0u64..1000, 1u32..3, 150u64..500, any::<bool>(), mode, 1u32..3, 0u32..3, any::<bool>());
     let clients = (prop::option::of(200u32..3000), any::<bool>(), 1u32..4, 0u32..400);

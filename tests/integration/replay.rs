@@ -90,7 +90,7 @@ fn bad_files_are_refused_with_their_line_and_field() {
         ),
         (r#"{"steps":[{"op":"advance","ms":"x"}]}"#.to_owned(), "standard input:1: step 1", "ms"),
         ("{}".to_owned(), "standard input:1: ", "`steps`"),
-        (String::new(), "-: no record", "JSON Lines"),
+        (String::new(), "standard input: no record", "JSON Lines"),
     ];
     for (text, place, what) in bad {
         for flags in [&["-"][..], &["--verify", "-"]] {

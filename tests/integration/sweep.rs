@@ -213,3 +213,38 @@ fn job_files_hold_the_command_that_was_asked_for() {
     }
     assert!(!folder.path().join("outputs").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_keeps_what_is_done_and_resumes_to_the_bytes_of_the_whole() {
+    let folder = folder();
+    let words = ["sweep", "small.toml", "--replications", "2", "--set", "horizon=60s", "--no-charts", "--jobs", "1", "--out"];
+    let with = |more: &[&'static str]| words.into_iter().chain(more.iter().copied()).collect::<Vec<&str>>();
+    let told = shedcast(folder.path(), &with(&["whole"])).assert().code(0).get_output().clone();
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.starts_with("9 cells, 18 runs, 1 at a time, "), "an estimate before the first run: {told}");
+    let mut command = Process::new(cargo_bin!("shedcast"));
+    command.current_dir(folder.path()).args(with(&["stopped"])).stdout(Stdio::null()).stderr(Stdio::piped());
+    NOT_INHERITED.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let child = command.spawn().expect("it starts");
+    let journal = folder.path().join("stopped/sweep-journal.jsonl");
+    // A header, what the estimate took, and the first runs of the sweep itself.
+    let begun = (0..6000).any(|_| {
+        std::thread::sleep(Duration::from_millis(2));
+        fs::read_to_string(&journal).is_ok_and(|text| text.lines().count() > 5)
+    });
+    assert!(begun, "the sweep keeps its runs");
+    let sent = Process::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted after ") && said.contains("`--resume`"), "{said}");
+    let kept = files(&folder.path().join("stopped"));
+    let incomplete = String::from_utf8_lossy(&kept[Path::new("cells.csv")]).matches(",incomplete,").count();
+    assert!((1..9).contains(&incomplete), "{incomplete} cells are not done");
+    shedcast(folder.path(), &with(&["stopped", "--resume"])).assert().code(0);
+    assert_eq!(files(&folder.path().join("stopped")), files(&folder.path().join("whole")));
+}

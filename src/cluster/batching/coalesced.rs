@@ -5,7 +5,7 @@
 //! decoding sequence only the tick at which its context would have been empty: everything else is a difference.
 //!
 //! - Blocks: a sequence takes a new one when its computed tokens are a multiple of the block size, which depends only on the tick
-//!   modulo the block size; sequences are counted in buckets by that residue.
+//!   modulo the block size; sequences are counted in buckets by that residue ([`Buckets`]).
 //! - Completions: a heap by (tick, admission).
 //! - Preemption pops the tail of the admission list until the needs of the others fit, which is what the plain algorithm
 //!   arrives at one sequence at a time.
@@ -13,6 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::buckets::Buckets;
 use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch, prompt_computed};
 use super::timing::{StepLine, StepWork};
 use crate::cluster::config::StepTiming;
@@ -40,25 +41,30 @@ pub struct Coalesced {
 struct Run {
     steps: u64,
     line: StepLine,
+    /// Exact end of the last one.
+    end: ExactTime,
 }
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Rank {
+    /// Its place in the group.
+    index: u32,
     waiting: VecDeque<u32>,
     /// Newest of the running sequences, in a list by admission.
     newest: u32,
     running: u32,
-    /// Decoding sequences that take part in every step, and the sum of their computed tokens.
-    decoding: u64,
+    /// Computed tokens of the decoding sequences.
     context: u64,
     /// Decode steps so far.
     tick: u64,
-    /// Decoding sequences by `origin` modulo the block size.
-    buckets: Vec<u32>,
-    /// (finish tick, admission, handle); entries of preempted or departed sequences are stale.
-    finishing: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// Decoding sequences, which take part in every step, by when they take their next block.
+    decoding: Buckets,
+    /// (finish tick, handle); entries of preempted or departed sequences are stale.
+    finishing: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The first tick of these, or `u64::MAX`.
+    next_finish: u64,
     /// The one sequence whose prompt is partly computed.
     partial: Option<u32>,
     /// Sequences with a chunk of prompt in the step in progress, in admission order.
@@ -90,6 +96,8 @@ struct Sequence {
     /// While decoding: the ticks at which its computed and generated tokens would have been 0 (modulo 2^64).
     origin: u64,
     first: u64,
+    /// While decoding: its bucket.
+    bucket: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +109,11 @@ enum Place {
 }
 
 impl Sequence {
+    /// Of a decoding sequence, the tick at which it completes.
+    fn finish(&self) -> u64 {
+        self.first.wrapping_add(u64::from(self.output))
+    }
+
     fn remaining(&self) -> u64 {
         u64::from(self.input) + u64::from(self.generated) - self.computed
     }
@@ -115,9 +128,14 @@ impl Sequence {
 impl Run {
     /// Time from the start of the run to the end of its `n`-th step.
     fn elapsed(&self, n: u64) -> Attos {
+        let (first, growth) = (self.line.first.0, self.line.growth.0);
+        if let (Ok(first), Ok(growth), 0..=0xffff_ffff) = (u64::try_from(first), u64::try_from(growth), n) {
+            // Almost always; it takes two multiplications instead of six.
+            let pairs = n * n.saturating_sub(1) / 2;
+            return Attos(u128::from(first) * u128::from(n) + u128::from(growth) * u128::from(pairs));
+        }
         let n = u128::from(n);
-        let pairs = if n == 0 { 0 } else { n * (n - 1) / 2 };
-        Attos(self.line.first.0 * n + self.line.growth.0 * pairs)
+        Attos(first * n + growth * (n * n.saturating_sub(1) / 2))
     }
 
     /// How many steps of the run that starts at `clock` have ended by `now` (or before it, unless `inclusive`).
@@ -126,23 +144,24 @@ impl Run {
             let end = (clock + self.elapsed(n)).floor();
             end < now || (inclusive && end == now)
         };
-        let first = done(1);
-        if self.steps == 1 || !first {
-            return u64::from(first);
-        }
-        if done(self.steps) {
-            return self.steps;
+        if self.steps == 1 {
+            return u64::from(done(1));
         }
         // A float guess (the quadratic's root), put right by exact comparison: the guess decides nothing.
         let reach = now.as_nanos().saturating_sub(clock.floor().as_nanos()) as f64 * 1e9;
-        let (first, growth) = (self.line.first.0 as f64, self.line.growth.0 as f64);
+        let float = |amount: Attos| u64::try_from(amount.0).map_or(amount.0 as f64, |small| small as f64);
+        let (first, growth) = (float(self.line.first), float(self.line.growth));
         let b = first - growth / 2.0;
         let guess = 2.0 * reach / (b + (b * b + 2.0 * growth * reach).sqrt());
-        let mut n = (guess as u64).clamp(1, self.steps - 1);
-        while n > 1 && !done(n) {
+        let beyond = guess.is_nan() || guess >= self.steps as f64;
+        if beyond && done(self.steps) {
+            return self.steps;
+        }
+        let mut n = (guess as u64).min(self.steps - 1);
+        while n > 0 && !done(n) {
             n -= 1;
         }
-        while done(n + 1) {
+        while n < self.steps && done(n + 1) {
             n += 1;
         }
         n
@@ -152,18 +171,24 @@ impl Run {
 impl Rank {
     fn new(spec: &RankSpec, index: u32) -> Self {
         Self {
+            index,
+            waiting: VecDeque::new(),
             newest: NONE,
-            buckets: vec![0; spec.block_size as usize],
+            running: 0,
+            context: 0,
+            tick: 0,
+            decoding: Buckets::new(spec.block_size),
+            finishing: BinaryHeap::new(),
+            next_finish: u64::MAX,
+            partial: None,
+            chunks: Vec::new(),
             free: spec.total_blocks,
+            reported: 0,
+            line: StepLine::default(),
             // Admissions are told apart across the ranks of a group, since these share the handles.
             admissions: u64::from(index) << 40,
-            ..Self::default()
+            preemptions: 0,
         }
-    }
-
-    /// Bucket of the decoding sequences that take a new block in the step from `tick` on.
-    fn bucket(&self, tick: u64) -> usize {
-        (tick % self.buckets.len() as u64) as usize
     }
 
     fn push_running(&mut self, sequences: &mut [Sequence], handle: u32) {
@@ -194,26 +219,24 @@ impl Rank {
     }
 
     /// Takes a sequence out of the running ones with its blocks; its computed and generated tokens are written down.
-    fn withdraw(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) {
+    fn withdraw(&mut self, sequences: &mut [Sequence], handle: u32) {
         self.unlink(sequences, handle);
         let sequence = &mut sequences[handle as usize];
         if sequence.place == Place::Decoding {
             sequence.computed = self.tick.wrapping_sub(sequence.origin);
             sequence.generated = self.tick.wrapping_sub(sequence.first) as u32;
-            self.decoding -= 1;
             self.context -= sequence.computed;
-            let bucket = self.bucket(sequence.origin);
-            self.buckets[bucket] -= 1;
+            self.decoding.leave(sequence.bucket);
         } else if self.partial == Some(handle) {
             self.partial = None;
         }
-        self.free += sequence.computed.div_ceil(u64::from(spec.block_size));
+        self.free += self.decoding.size().blocks(sequence.computed);
     }
 
     /// Sends the newest running sequence back to the front of the waiting line, to be computed again.
-    fn preempt_newest(&mut self, spec: &RankSpec, sequences: &mut [Sequence]) {
+    fn preempt_newest(&mut self, sequences: &mut [Sequence]) {
         let victim = self.newest;
-        self.withdraw(spec, sequences, victim);
+        self.withdraw(sequences, victim);
         let sequence = &mut sequences[victim as usize];
         sequence.place = Place::Waiting;
         sequence.computed = 0;
@@ -224,22 +247,21 @@ impl Rank {
 
     /// Chooses what the next step computes and takes its blocks.
     fn plan(&mut self, spec: &RankSpec, sequences: &mut [Sequence]) -> StepWork {
-        let bs = u64::from(spec.block_size);
+        let size = self.decoding.size();
         self.chunks.clear();
-        let mut needed = u64::from(self.buckets[self.bucket(self.tick)]);
-        while needed > self.free {
-            self.preempt_newest(spec, sequences);
-            needed = u64::from(self.buckets[self.bucket(self.tick)]);
+        while self.decoding.taken_now() > self.free {
+            self.preempt_newest(sequences);
         }
-        self.free -= needed;
-        let mut left = spec.max_num_batched_tokens - self.decoding;
-        let mut work = StepWork { prefill: 0, decode: self.decoding, context: self.context };
+        self.free -= self.decoding.taken_now();
+        let decoding = self.decoding.members();
+        let mut left = spec.max_num_batched_tokens - decoding;
+        let mut work = StepWork { prefill: 0, decode: decoding, context: self.context };
         if let Some(handle) = self.partial.filter(|_| left > 0) {
             let sequence = &sequences[handle as usize];
             let chunk = sequence.remaining().min(left);
-            let need = (sequence.computed + chunk).div_ceil(bs) - sequence.computed.div_ceil(bs);
+            let need = size.blocks(sequence.computed + chunk) - size.blocks(sequence.computed);
             if need > self.free {
-                self.preempt_newest(spec, sequences);
+                self.preempt_newest(sequences);
             } else {
                 self.take_chunk(sequences, handle, chunk, need, &mut work);
                 left -= chunk;
@@ -248,13 +270,13 @@ impl Rank {
         while left > 0 && self.running < spec.max_num_seqs {
             let Some(&head) = self.waiting.front() else { break };
             let remaining = sequences[head as usize].remaining();
-            if remaining.div_ceil(bs) > self.free {
+            if size.blocks(remaining) > self.free {
                 break; // the head blocks the rest
             }
             self.waiting.pop_front();
             self.push_running(sequences, head);
             let chunk = remaining.min(left);
-            self.take_chunk(sequences, head, chunk, chunk.div_ceil(bs), &mut work);
+            self.take_chunk(sequences, head, chunk, size.blocks(chunk), &mut work);
             left -= chunk;
         }
         work
@@ -275,66 +297,32 @@ impl Rank {
     }
 
     /// Steps that the batch just planned can make, at most, before anything but its counts changes.
-    fn reach(&mut self, spec: &RankSpec, sequences: &[Sequence], watch: Watch) -> u64 {
+    fn reach(&self, spec: &RankSpec, watch: Watch) -> u64 {
         if watch.tokens || !self.chunks.is_empty() || self.partial.is_some() {
             return 1;
         }
-        let mut steps = self.next_finish(sequences) - self.tick;
-        let cycle = self.buckets.len() as u64;
+        if watch.blocks && spec.total_blocks - self.free != self.reported {
+            return 1; // this very step takes blocks, or a preemption gave some back
+        }
+        // A stale entry ends a run too early, which changes nothing but the number of runs.
+        let steps = self.next_finish - self.tick;
         if watch.blocks {
-            if spec.total_blocks - self.free != self.reported {
-                return 1; // this very step takes blocks, or a preemption gave some back
-            }
-            let taken = |i: u64| u64::from(self.buckets[self.bucket(self.tick + i)]);
-            let change = (1..steps.min(cycle + 1)).find(|&i| taken(i) > 0);
+            let later = (1..steps).zip(self.decoding.taken_later());
+            let change = later.into_iter().find(|&(_, taken)| taken > 0);
             // A step that finds no block left is planned by itself.
-            return change.map_or(steps, |i| if taken(i) <= self.free { i + 1 } else { i });
+            return change.map_or(steps, |(i, taken)| if taken <= self.free { i + 1 } else { i });
         }
-        // The first step has its blocks; whole cycles take one block per sequence.
-        if steps.div_ceil(cycle) * self.decoding > self.free {
-            let cycles = self.free / self.decoding;
-            let mut free = self.free - cycles * self.decoding;
-            let mut n = 1 + cycles * cycle;
-            while n < steps {
-                let need = u64::from(self.buckets[self.bucket(self.tick + n)]);
-                if need > free {
-                    break;
-                }
-                free -= need;
-                n += 1;
-            }
-            steps = steps.min(n);
-        }
-        steps
+        // The first step has its blocks.
+        1 + self.decoding.steps_within(self.free, steps - 1)
     }
 
-    /// The tick at which the next sequence completes.
-    fn next_finish(&mut self, sequences: &[Sequence]) -> u64 {
-        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
-            let sequence = &sequences[handle as usize];
-            if sequence.place == Place::Decoding && sequence.admission == admission {
-                return tick;
-            }
-            self.finishing.pop();
-        }
-        unreachable!("a decoding sequence is in the heap")
-    }
-
-    /// Blocks taken in the steps after the first of a run of `n`.
-    fn taken_after_first(&self, n: u64) -> u64 {
-        let cycle = self.buckets.len() as u64;
-        let more = n - 1;
-        let whole = more / cycle * self.decoding;
-        let rest = (1..=more % cycle).map(|i| u64::from(self.buckets[self.bucket(self.tick + i)])).sum::<u64>();
-        whole + rest
-    }
-
-    /// Lets `n` steps pass.
+    /// Lets `n` steps pass, 1 or more.
     fn advance(&mut self, n: u64) {
-        if self.decoding > 0 {
-            self.free -= self.taken_after_first(n);
-            self.context += self.decoding * n;
+        if self.decoding.members() > 0 {
+            self.free -= self.decoding.taken_by_next(n - 1);
+            self.context += self.decoding.members() * n;
         }
+        self.decoding.pass(n);
         self.tick += n;
     }
 
@@ -346,34 +334,22 @@ impl Rank {
         sequence.origin = tick.wrapping_sub(sequence.computed);
         sequence.first = tick.wrapping_sub(u64::from(sequence.generated));
         let finish = tick + u64::from(sequence.output - sequence.generated);
-        self.decoding += 1;
+        sequence.bucket = self.decoding.join(sequence.computed);
         self.context += sequence.computed;
-        self.finishing.push(Reverse((finish, sequence.admission, handle)));
-        let bucket = self.bucket(sequence.origin);
-        self.buckets[bucket] += 1;
+        self.finishing.push(Reverse((finish, handle)));
+        self.next_finish = self.next_finish.min(finish);
     }
 }
 
 impl Rank {
     /// Applies what the steps that just passed completed: appends (admission, event) to `events`.
-    fn finish(&mut self, spec: &RankSpec, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
-        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
-            if tick > self.tick {
-                break;
-            }
-            self.finishing.pop();
-            let sequence = sequences[handle as usize];
-            if sequence.place != Place::Decoding || sequence.admission != admission || sequence.leaving {
-                continue;
-            }
-            self.withdraw(spec, sequences, handle);
-            sequences[handle as usize].place = Place::Unused;
-            unused.push(handle);
-            events.push((admission, StepEvent::Completed { key: sequence.key }));
+    fn finish(&mut self, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
+        if self.next_finish <= self.tick {
+            self.finish_decoding(sequences, unused, events);
         }
         for i in 0..self.chunks.len() {
             let handle = self.chunks[i];
-            self.finish_chunk(spec, sequences, handle, events);
+            self.finish_chunk(sequences, handle, events);
             if sequences[handle as usize].place == Place::Unused {
                 unused.push(handle);
             }
@@ -381,7 +357,35 @@ impl Rank {
         self.chunks.clear();
     }
 
-    fn finish_chunk(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32, events: &mut Vec<(u64, StepEvent)>) {
+    /// Completes the decoding sequences whose tick has come, in admission order.
+    fn finish_decoding(&mut self, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
+        let before = events.len();
+        while let Some(&Reverse((tick, handle))) = self.finishing.peek() {
+            self.next_finish = tick;
+            if tick > self.tick {
+                break;
+            }
+            self.finishing.pop();
+            let sequence = sequences[handle as usize];
+            // The handle may have gone to another sequence since, even to one of another rank.
+            let is_current = sequence.place == Place::Decoding && sequence.rank == self.index && sequence.finish() == tick;
+            if !is_current || sequence.leaving {
+                continue;
+            }
+            self.withdraw(sequences, handle);
+            sequences[handle as usize].place = Place::Unused;
+            unused.push(handle);
+            events.push((sequence.admission, StepEvent::Completed { key: sequence.key }));
+        }
+        if self.finishing.is_empty() {
+            self.next_finish = u64::MAX;
+        }
+        if events.len() > before + 1 {
+            events[before..].sort_unstable_by_key(|&(admission, _)| admission);
+        }
+    }
+
+    fn finish_chunk(&mut self, sequences: &mut [Sequence], handle: u32, events: &mut Vec<(u64, StepEvent)>) {
         let sequence = &mut sequences[handle as usize];
         sequence.computed += sequence.chunk;
         sequence.chunk = 0;
@@ -401,7 +405,7 @@ impl Rank {
             events.push((admission, StepEvent::FirstToken { key }));
         }
         if sequence.generated == sequence.output {
-            self.withdraw(spec, sequences, handle);
+            self.withdraw(sequences, handle);
             sequences[handle as usize].place = Place::Unused;
             events.push((admission, StepEvent::Completed { key }));
         } else {
@@ -429,19 +433,18 @@ impl Rank {
     }
 
     /// Removes one sequence, wherever it is; what it had computed and generated is written down.
-    fn remove(&mut self, spec: &RankSpec, sequences: &mut [Sequence], handle: u32) {
+    fn remove(&mut self, sequences: &mut [Sequence], handle: u32) {
         if sequences[handle as usize].place == Place::Waiting {
             self.waiting.retain(|&waiting| waiting != handle);
         } else {
-            self.withdraw(spec, sequences, handle);
+            self.withdraw(sequences, handle);
         }
         sequences[handle as usize].place = Place::Unused;
     }
 
     fn snapshot(&self, spec: &RankSpec, later_steps: u64) -> RankSnapshot {
-        let taken = if self.decoding > 0 && later_steps > 0 { self.taken_after_first(later_steps + 1) } else { 0 };
         RankSnapshot {
-            used_blocks: spec.total_blocks - self.free + taken,
+            used_blocks: spec.total_blocks - self.free + self.decoding.taken_by_next(later_steps),
             running: self.running,
             waiting: self.waiting.len() as u32,
             preemptions: self.preemptions,
@@ -456,11 +459,11 @@ impl Coalesced {
     }
 
     /// Lets the first `n` steps of the run pass and ends it.
-    fn pass(&mut self, run: Run, n: u64) {
+    fn pass(&mut self, run: &Run, n: u64) {
         for rank in &mut self.ranks {
             rank.advance(n);
         }
-        self.clock = self.clock + run.elapsed(n);
+        self.clock = if n == run.steps { run.end } else { self.clock + run.elapsed(n) };
         self.run = None;
     }
 
@@ -473,14 +476,15 @@ impl Coalesced {
         }
         if done > 0 && (self.clock + run.elapsed(done)).floor() == now {
             let run = *run;
-            self.pass(run, done);
+            self.pass(&run, done);
             return Next::StartNow;
         }
         if run.steps == done + 1 {
             return Next::Unchanged;
         }
         run.steps = done + 1;
-        Next::EndAt((self.clock + run.elapsed(run.steps)).floor())
+        run.end = self.clock + run.elapsed(run.steps);
+        Next::EndAt(run.end.floor())
     }
 
     /// Lays out the next run: its steps and their durations; `None` without work.
@@ -499,7 +503,7 @@ impl Coalesced {
             let line = if work.prefill == 0 && rank.chunks.is_empty() { self.spec.timing.decode_line(work) } else { None };
             let line = match line {
                 Some(line) => {
-                    steps = steps.min(rank.reach(&self.spec, &self.sequences, self.watch));
+                    steps = steps.min(rank.reach(&self.spec, self.watch));
                     line
                 }
                 None => {
@@ -520,7 +524,8 @@ impl Coalesced {
         if lockstep && steps > 1 {
             steps = self.ranks.iter().filter(|r| r.running > 0).fold(steps, |n, rank| n.min(overtaken(slowest, rank.line)));
         }
-        Some(Run { steps, line: slowest })
+        let run = Run { steps, line: slowest, end: self.clock };
+        Some(Run { end: self.clock + run.elapsed(steps), ..run })
     }
 }
 
@@ -566,6 +571,7 @@ impl StepGroup for Coalesced {
             leaving: false,
             origin: 0,
             first: 0,
+            bucket: 0,
         };
         let handle = match self.unused.pop() {
             Some(handle) => {
@@ -589,7 +595,7 @@ impl StepGroup for Coalesced {
             return next;
         }
         let rank = self.sequences[handle as usize].rank;
-        self.ranks[rank as usize].remove(&self.spec, &mut self.sequences, handle);
+        self.ranks[rank as usize].remove(&mut self.sequences, handle);
         self.unused.push(handle);
         out.push(self.sequences[handle as usize].left());
         self.report(rank, out);
@@ -604,17 +610,17 @@ impl StepGroup for Coalesced {
             self.clock = now.into(); // the group was idle: its steps start at the event that woke it
         }
         self.run = self.plan();
-        self.run.map(|run| (self.clock + run.elapsed(run.steps)).floor())
+        self.run.map(|run| run.end.floor())
     }
 
     fn end(&mut self, _now: SimTime, out: &mut Vec<StepEvent>) {
         let run = self.run.expect("a step is in progress");
-        self.pass(run, run.steps);
+        self.pass(&run, run.steps);
         for i in 0..self.ranks.len() {
             if self.watch.tokens {
                 self.ranks[i].tell_tokens(&self.sequences, out);
             }
-            self.ranks[i].finish(&self.spec, &mut self.sequences, &mut self.unused, &mut self.sorting);
+            self.ranks[i].finish(&mut self.sequences, &mut self.unused, &mut self.sorting);
             if !self.leaving.is_empty() {
                 self.depart(i as u32);
             }
@@ -630,12 +636,12 @@ impl StepGroup for Coalesced {
     }
 
     fn waiting_blocks(&self, rank: u32) -> u64 {
-        let bs = u64::from(self.spec.block_size);
+        let rank = &self.ranks[rank as usize];
         let tokens = |handle: &u32| {
             let sequence = &self.sequences[*handle as usize];
             u64::from(sequence.input) + u64::from(sequence.generated)
         };
-        self.ranks[rank as usize].waiting.iter().map(|handle| tokens(handle).div_ceil(bs)).sum()
+        rank.waiting.iter().map(|handle| rank.decoding.size().blocks(tokens(handle))).sum()
     }
 
     fn snapshot(&self, now: SimTime, rank: u32) -> RankSnapshot {
@@ -687,7 +693,7 @@ impl Coalesced {
         for &handle in &self.leaving {
             let Sequence { rank: at, place, .. } = self.sequences[handle as usize];
             if at == i && place != Place::Waiting {
-                rank.remove(&self.spec, &mut self.sequences, handle);
+                rank.remove(&mut self.sequences, handle);
                 let sequence = &self.sequences[handle as usize];
                 self.sorting.push((sequence.admission, sequence.left()));
                 self.unused.push(handle);

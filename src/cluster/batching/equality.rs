@@ -163,7 +163,14 @@ fn acts(mocker: bool) -> impl Strategy<Value = Vec<(u64, Act)>> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let shape = (prop_oneof![Just(1u32), Just(4), Just(16)], 1u32..4, (any::<bool>(), 0u8..5), 1u32..12, 0u64..40, 0u64..60);
+    let shape = (
+        prop_oneof![Just(1u32), Just(3), Just(4), Just(12), Just(16)],
+        1u32..4,
+        (any::<bool>(), 0u8..5),
+        1u32..12,
+        0u64..40,
+        0u64..60,
+    );
     (shape, timings()).prop_flat_map(|((block_size, ranks, (blocks, tokens), seats, budget, spare), timing)| {
         acts(timing == StepTiming::Mocker).prop_map(move |acts| Case {
             spec: RankSpec {

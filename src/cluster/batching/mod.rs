@@ -7,6 +7,8 @@
 //!
 //! Ranks that end their steps together form a [`StepGroup`]: one rank alone, or all ranks of a worker in lockstep.
 
+mod block_size;
+mod buckets;
 mod coalesced;
 mod group;
 mod stepwise;

@@ -28,6 +28,8 @@ struct Rank {
     /// Used blocks at the end of the last step.
     reported: u64,
     preemptions: u64,
+    /// What the last step to start computes.
+    work: StepWork,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,7 @@ impl Rank {
             total: spec.total_blocks,
             reported: 0,
             preemptions: 0,
+            work: StepWork::default(),
         }
     }
 
@@ -205,6 +208,13 @@ impl Rank {
     }
 }
 
+impl Stepwise {
+    /// What the last step to start computes on `rank`.
+    pub fn work(&self, rank: u32) -> StepWork {
+        self.ranks[rank as usize].work
+    }
+}
+
 impl StepGroup for Stepwise {
     fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self {
         let ranks = (0..ranks).map(|_| Rank::new(&spec)).collect();
@@ -249,6 +259,7 @@ impl StepGroup for Stepwise {
         let mut longest = Attos::ZERO;
         for rank in &mut self.ranks {
             let work = rank.plan(spec);
+            rank.work = work;
             self.stepping |= !work.is_empty();
             longest = longest.max(spec.timing.duration(work, pool));
         }

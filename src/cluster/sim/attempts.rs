@@ -1,7 +1,7 @@
 //! An attempt from its frontend through a gate to its end, and what its client does then.
 
 use super::network::Reply;
-use super::{Event, Simulation, kind};
+use super::{Event, Simulation, kind, lane};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::clients::Failure;
 use crate::cluster::observer::{AttemptOutcome, Observer, RequestOutcome};
@@ -88,10 +88,11 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     fn start_patience(&mut self, attempt: u32) {
         let clients = self.setup.clients;
         let stamp = self.attempts.stamp(attempt);
-        for (patience, first_token) in [(clients.patience_first_token, true), (clients.patience, false)] {
+        let (first, whole) = ((clients.patience_first_token, true), (clients.patience, false));
+        for (lane, (patience, first_token)) in [(lane::FIRST_TOKEN, first), (lane::ANSWER, whole)] {
             if let Some(patience) = patience {
                 let at = self.now.saturating_add(patience);
-                self.queue.push(at, kind::GIVE_UP, Event::GiveUp { attempt, stamp, first_token });
+                self.queue.push_in(lane, at, kind::GIVE_UP, Event::GiveUp { attempt, stamp, first_token });
             }
         }
     }
@@ -195,6 +196,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         attempt.rank = None;
         attempt.stage = Stage::Frontend;
         let (request, produced) = (attempt.id, attempt.produced);
+        self.observer.migrated(self.now, &self.attempts[index], failure);
         self.tell(request, || StoryEvent::Migrated { worker: failed, failure, produced });
         let stamp = self.attempts.stamp(index);
         self.queue.push(self.now, kind::RETRY, Event::Redispatch { attempt: index, stamp });
@@ -263,14 +265,17 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let attempt = &self.attempts[index];
         match attempt.request {
             Some(request) => self.settle(request, index, outcome),
-            None => match outcome {
-                AttemptOutcome::Completed => {
-                    self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
+            None => {
+                self.observer.orphan_ended(self.now, attempt, outcome);
+                match outcome {
+                    AttemptOutcome::Completed => {
+                        self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
+                    }
+                    // What was put out before the stream broke has become part of the prompt.
+                    _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
+                    _ => {}
                 }
-                // What was put out before the stream broke has become part of the prompt.
-                _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
-                _ => {}
-            },
+            }
         }
         self.attempts.discard(index);
     }

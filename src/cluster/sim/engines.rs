@@ -8,6 +8,7 @@ use crate::cluster::observer::Observer;
 use crate::cluster::request::Stage;
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
+use crate::units::SimTime;
 
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An attempt that has a slot starts to compute, or to wait for a seat on its rank.
@@ -69,13 +70,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let g = &mut self.groups[group as usize];
         match next {
             Next::Unchanged => {}
-            Next::EndAt(at) => {
-                g.stamp = g.stamp.wrapping_add(1);
-                let event = Event::StepEnd { group, stamp: g.stamp };
-                self.queue.push_ordered(at, kind::STEP_END, u64::from(group), event);
-            }
+            Next::EndAt(at) => self.step_ends.set(group, at),
             Next::StartNow => {
-                g.stamp = g.stamp.wrapping_add(1);
+                self.step_ends.set(group, SimTime::NEVER);
                 if !g.dirty {
                     g.dirty = true;
                     self.dirty.push(group);
@@ -98,12 +95,9 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.dirty.clear();
     }
 
-    /// A step of a group ends, unless the event is void.
-    pub(super) fn step_end(&mut self, group: u32, stamp: u32) {
+    /// A step of a group ends.
+    pub(super) fn step_end(&mut self, group: u32) {
         let g = &mut self.groups[group as usize];
-        if g.stamp != stamp {
-            return;
-        }
         let mut events = std::mem::take(&mut self.step_events);
         g.steps.end(self.now, &mut events);
         self.follow(group, Next::StartNow);

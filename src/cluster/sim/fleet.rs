@@ -135,7 +135,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         if !self.engines[worker.kind].is_opaque() {
             for group in worker.groups() {
                 let g = &mut self.groups[group as usize];
-                g.stamp = g.stamp.wrapping_add(1);
+                self.step_ends.set(group, SimTime::NEVER);
                 g.steps.clear(self.now, &mut lost);
             }
         }

@@ -1,6 +1,6 @@
 //! Load reports and threshold posts on their way to the frontends.
 
-use super::{Event, Simulation, kind};
+use super::{Event, Simulation, kind, lane};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::config::{ScriptedLoad, ScriptedSchedulerLoad, ThresholdPost};
 use crate::cluster::observer::{Observer, PostAnswer};
@@ -20,7 +20,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// Arranges the end of a rank's debounce, where it is not arranged already.
     pub(super) fn debounce(&mut self, rank: u32, due: Option<SimTime>) {
         if let Some(at) = due {
-            self.queue.push(at, kind::LOAD, Event::Debounce { rank });
+            self.queue.push_in(lane::DEBOUNCE, at, kind::LOAD, Event::Debounce { rank });
         }
     }
 
@@ -44,7 +44,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 Some(at) if at == self.now => self.deliver(report),
                 Some(at) => {
                     let report = telemetry.send(report);
-                    self.queue.push(at, kind::LOAD, Event::Deliver { report });
+                    self.queue.push_in(lane::DELIVERY, at, kind::LOAD, Event::Deliver { report });
                 }
             }
         }

@@ -33,14 +33,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::batching::{StepEvent, StepGroup, Watch};
 use super::clients::Clients;
 use super::config::{ClientConfig, EventAction, FleetConfig, FrontendConfig, RouterMode, ScenarioEvent, TelemetryConfig};
-use super::event::{Event, kind};
+use super::event::{Event, kind, lane};
 use super::frontend::{Frontend, Spread, settings};
 use super::observer::{FleetSample, Observer};
 use super::request::{Attempt, Request, Sender};
 use super::slab::Slab;
 use super::telemetry::Telemetry;
 use super::worker::{Engine, Worker};
-use crate::engine::{EventQueue, Streams};
+use crate::engine::{Deadlines, EventQueue, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::config::WorkloadConfig;
 use crate::workload::error::WorkloadError;
@@ -108,13 +108,12 @@ pub struct Remote {
     pub arrived: AtomicU64,
 }
 
-/// A group of ranks and its event.
+/// A group of ranks.
 #[derive(Clone, Debug)]
 struct Group<G> {
     steps: G,
     /// Its first rank, counted over the fleet.
     first_rank: u32,
-    stamp: u32,
     dirty: bool,
 }
 
@@ -125,6 +124,8 @@ pub struct Simulation<'a, G, O> {
     pub observer: O,
     now: SimTime,
     queue: EventQueue<Event>,
+    /// When each group ends its step, or its run of steps.
+    step_ends: Deadlines,
     events: u64,
     source: Source,
     head: Option<RequestSpec>,
@@ -188,7 +189,8 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let mut simulation = Self {
             observer,
             now: SimTime::ZERO,
-            queue: EventQueue::new(),
+            queue: EventQueue::with_lanes(lane::COUNT),
+            step_ends: Deadlines::new(groups.len()),
             events: 0,
             source,
             head: None,
@@ -261,7 +263,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         let ended = loop {
             let queued = self.queue.peek().unwrap_or((SimTime::NEVER, u8::MAX));
             let arrival = self.head.as_ref().map_or((SimTime::NEVER, u8::MAX), |spec| (spec.arrival, kind::ARRIVAL));
-            let next = queued.min(arrival);
+            let (step_end, group) = self.step_ends.earliest();
+            let step_end = (step_end, kind::STEP_END);
+            let next = queued.min(arrival).min(step_end);
             if !self.dirty.is_empty() && (self.now, kind::START) <= next {
                 self.start_steps();
                 continue;
@@ -273,7 +277,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 self.now = horizon;
                 break Ended::Horizon;
             }
-            if next.1 == u8::MAX {
+            if next.0 == SimTime::NEVER {
                 // Nothing will ever happen again; a run with a horizon lasts until there.
                 match self.setup.horizon {
                     Some(horizon) => self.now = horizon,
@@ -289,7 +293,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             }
             debug_assert!(self.now <= next.0, "time never runs backwards");
             self.now = next.0;
-            if arrival < queued {
+            if next == step_end {
+                self.step_end(group);
+            } else if next == arrival {
                 let mut spec = self.head.take().expect("an arrival is due");
                 let sender = self.source.arrived(&mut spec);
                 self.arrive(&spec, sender);
@@ -323,7 +329,6 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::StepEnd { group, stamp } => self.step_end(group, stamp),
             Event::ServiceEnd { attempt, service } => self.service_end(attempt, service),
             Event::Debounce { rank } => self.debounced(rank),
             Event::Deliver { report } => self.receive(report),
@@ -432,7 +437,7 @@ fn place_groups<G: StepGroup>(workers: &[Worker], engines: &[Engine], watch: Wat
         let (count, ranks) = if worker.lockstep { (1, worker.ranks) } else { (worker.ranks, 1) };
         for i in 0..count {
             let steps = G::new(spec.clone(), ranks, watch);
-            groups.push(Group { steps, first_rank: worker.first_rank + i, stamp: 0, dirty: false });
+            groups.push(Group { steps, first_rank: worker.first_rank + i, dirty: false });
         }
     }
     groups

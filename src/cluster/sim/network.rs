@@ -119,6 +119,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         attempt.first_token.get_or_insert(self.now);
         let (request, frontend, worker) = (attempt.id, attempt.frontend, attempt.worker);
         if first {
+            self.observer.first_token(self.now, &self.attempts[index]);
             self.tell(request, || crate::cluster::story::StoryEvent::FirstToken);
         }
         let published = self.frontends[frontend as usize].first_token(self.now, index);

@@ -4,7 +4,7 @@
 //! tracked loads of all frontends together, and every rank's used blocks as of the step end that changed them. Frontends with
 //! the same thresholds share one; they part when a post reaches only some of them. *Engine* asks the workers themselves.
 
-use super::{Engine, Event, Simulation, kind};
+use super::{Engine, Event, Simulation, kind, lane};
 use crate::cluster::batching::StepGroup;
 use crate::cluster::frontend::{Routing, same_decision};
 use crate::cluster::observer::{Judgement, Observer, Standing};
@@ -25,8 +25,8 @@ pub(super) struct Quality {
     workers: usize,
     /// What was last told of each worker, frontend by frontend.
     standing: Vec<Standing>,
-    /// Whether a lease was in force at each frontend when it was last looked at.
-    leased: Vec<bool>,
+    /// The workers that were under a lease at each frontend when it was last looked at.
+    leased: Vec<Vec<WorkerId>>,
 }
 
 impl Quality {
@@ -40,7 +40,7 @@ impl Quality {
             of: vec![0; frontends as usize],
             workers,
             standing: vec![Standing::default(); frontends as usize * workers],
-            leased: vec![false; frontends as usize],
+            leased: vec![Vec::new(); frontends as usize],
         }
     }
 
@@ -187,7 +187,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             let one = worker.filter(|_| !outcome.noticed);
             for frontend in 0..self.frontends.len() {
                 if self.quality.as_ref().is_some_and(|quality| quality.of[frontend] == reference) {
-                    self.look_at(frontend as u32, one);
+                    self.exclusions_changed(frontend as u32, one);
                 }
             }
         }
@@ -216,34 +216,56 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         }
     }
 
-    /// A frontend's exclusions may have changed: of one worker, or, where a lease was in force, of any.
+    /// A frontend's exclusions may have changed: of one worker and of those that were under a lease, or of any.
     #[inline]
     pub(super) fn exclusions_changed(&mut self, frontend: u32, worker: Option<WorkerId>) {
-        let Some(quality) = &self.quality else { return };
-        let one = worker.filter(|_| !quality.leased[frontend as usize]);
-        self.look_at(frontend, one);
+        match worker {
+            Some(_) => self.look_at(frontend, worker),
+            None => self.look_at_all(frontend),
+        }
     }
 
-    /// Tells what changed in how a frontend and its reference stand to one worker, or to each.
+    /// Tells what changed in how a frontend and its reference stand to one worker, if any, and to those that were under a lease.
     fn look_at(&mut self, frontend: u32, one: Option<WorkerId>) {
+        let Some(quality) = &mut self.quality else { return };
+        let mut leased = std::mem::take(&mut quality.leased[frontend as usize]);
+        for id in one.iter().chain(leased.iter().filter(|id| one != Some(**id))) {
+            self.look_at_worker(frontend, Worker::index(id.0));
+        }
+        leased.clear();
+        self.note_leased(frontend, leased);
+    }
+
+    /// Tells what changed in how a frontend and its reference stand to each worker.
+    fn look_at_all(&mut self, frontend: u32) {
+        if self.quality.is_some() {
+            (0..self.workers.len()).for_each(|at| self.look_at_worker(frontend, at));
+            self.note_leased(frontend, Vec::new());
+        }
+    }
+
+    /// Writes down who is under a lease at a frontend; `list` is an empty one to write to.
+    fn note_leased(&mut self, frontend: u32, mut list: Vec<WorkerId>) {
+        list.extend(self.frontends[frontend as usize].control.router().leases().iter().map(|lease| lease.worker));
+        if let Some(quality) = &mut self.quality {
+            quality.leased[frontend as usize] = list;
+        }
+    }
+
+    #[inline]
+    fn look_at_worker(&mut self, frontend: u32, at: usize) {
         let Some(quality) = &mut self.quality else { return };
         let router = self.frontends[frontend as usize].control.router();
         let fresh = quality.fresh[quality.of[frontend as usize]].router();
-        let all = 0..quality.workers;
-        let looked_at = one.map_or(all, |id| Worker::index(id.0)..Worker::index(id.0) + 1);
-        let first = frontend as usize * quality.workers;
-        for at in looked_at {
-            let worker = &self.workers[at];
-            let id = WorkerId(worker.id);
-            let known = worker.present && router.is_routable(id);
-            let standing = Standing { known, excluded: known && !router.is_eligible(id), busy: known && fresh.is_busy(id) };
-            let told = &mut quality.standing[first + at];
-            if *told != standing {
-                *told = standing;
-                self.observer.standing(self.now, frontend, worker.id, standing);
-            }
+        let worker = &self.workers[at];
+        let id = WorkerId(worker.id);
+        let known = worker.present && router.is_routable(id);
+        let standing = Standing { known, excluded: known && !router.is_eligible(id), busy: known && fresh.is_busy(id) };
+        let told = &mut quality.standing[frontend as usize * quality.workers + at];
+        if *told != standing {
+            *told = standing;
+            self.observer.standing(self.now, frontend, worker.id, standing);
         }
-        quality.leased[frontend as usize] = !router.leases().is_empty();
     }
 
     /// A frontend marked a worker on the request path (a lease, or unreachable): sees to it that the end of the mark is seen.
@@ -255,14 +277,19 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let lease = router.lease_of(WorkerId(id)).map(|lease| lease.until);
         let ends = lease.or(router.next_reconcile().filter(|_| !router.is_routable(WorkerId(id))));
         if let Some(at) = ends {
-            self.queue.push(at, kind::CLUSTER, Event::Expire { frontend });
+            self.queue.push_in(lane::MARK, at, kind::CLUSTER, Event::Expire { frontend });
         }
         self.look_at(frontend, Some(WorkerId(id)));
     }
 
     /// Marks of a frontend's router may have run out.
     pub(super) fn expire(&mut self, frontend: u32) {
-        self.frontends[frontend as usize].control.advance(self.now);
-        self.look_at(frontend, None);
+        let control = &mut self.frontends[frontend as usize].control;
+        let returns = control.reconcile(self.now);
+        if returns {
+            self.look_at_all(frontend);
+        } else {
+            self.look_at(frontend, None);
+        }
     }
 }

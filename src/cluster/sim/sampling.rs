@@ -2,6 +2,7 @@
 
 use super::{Engine, Simulation};
 use crate::cluster::batching::StepGroup;
+use crate::cluster::frontend::Frontend;
 use crate::cluster::observer::{Observer, RankSample, WorkerSample};
 use crate::control::{Check, Checks, WorkerId};
 
@@ -15,6 +16,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         sample.workers.clear();
         sample.ranks.clear();
         let seen = &self.frontends[0].control;
+        let tracks = self.observer.wants_tracking();
         for worker in &self.workers {
             let id = WorkerId(worker.id);
             let monitored = seen.monitor().worker(id);
@@ -40,6 +42,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 let mut of_rank = RankSample {
                     observed_blocks: blocks,
                     observed_prefill_tokens: load.and_then(|l| l.active_prefill_tokens).map(|s| s.value),
+                    tracked: if tracks { tracked(&self.frontends, id, rank) } else { None },
                     ..RankSample::default()
                 };
                 if let Engine::Batching { .. } = self.engines[worker.kind] {
@@ -58,4 +61,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.observer.sample(self.now, &sample);
         self.sample = sample;
     }
+}
+
+/// Blocks and prefill tokens that the routers of all frontends track on a rank.
+fn tracked(frontends: &[Frontend], worker: WorkerId, rank: u32) -> Option<[u64; 2]> {
+    let loads = frontends.iter().filter_map(|frontend| frontend.control.tracking()?.load_of(worker, rank));
+    loads.map(|load| [load.active_decode_blocks, load.active_prefill_tokens]).reduce(|[a, b], [c, d]| [a + c, b + d])
 }

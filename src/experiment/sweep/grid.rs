@@ -1,5 +1,6 @@
 //! The grid of a sweep: axes of values, cells in a defined order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Fault, Faults, Item, Place, Section, SetOption};
@@ -22,7 +23,7 @@ const FIXED: [(&str, &str); 7] = [
 ];
 
 /// One axis: a field and its values, or several fields that change together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Paths of the fields, `fleet.workers`.
     pub paths: Vec<String>,
@@ -68,7 +69,7 @@ pub fn plain(value: &str) -> String {
 }
 
 /// Axes; the first changes slowest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grid {
     /// The axes.
     pub axes: Vec<Axis>,
@@ -140,7 +141,7 @@ impl Grid {
     }
 
     /// Adds the axes of `[sweep]`: `grid`, then `paired`.
-    pub(super) fn read(&mut self, section: &mut Section<'_>) {
+    pub(in crate::experiment) fn read(&mut self, section: &mut Section<'_>) {
         if let Some(grid) = section.table("grid") {
             self.read_table(&grid, "");
         }
@@ -242,7 +243,7 @@ fn fault(place: String, path: &str, message: String, hint: Option<String>) -> Fa
 }
 
 /// All values below a table with their paths: `"fleet.workers" = ...` and `fleet.workers = ...` are the same.
-pub(super) fn flatten<'c>(table: &Section<'c>, prefix: &str, found: &mut Vec<(String, Item<'c>)>) {
+pub(in crate::experiment) fn flatten<'c>(table: &Section<'c>, prefix: &str, found: &mut Vec<(String, Item<'c>)>) {
     for (key, item) in table.entries() {
         let path = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
         if item.is_table() {

@@ -1,7 +1,9 @@
 //! The journal of a sweep: what it is, then a line per finished run. A shard's journal is its result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::grid::MAX_CELLS;
 use super::plan::Description;
 use super::record::Record;
 use super::result::{Status, SweepResult};
@@ -11,7 +13,7 @@ use super::run::Shard;
 pub const JOURNAL_SCHEMA: &str = "shedcast.sweep-journal/1";
 
 /// The first line of a journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`JOURNAL_SCHEMA`].
     pub journal: String,
@@ -19,12 +21,33 @@ pub struct Header {
     pub shard: [usize; 2],
     /// The sweep.
     pub sweep: Description,
+    /// The scenario of the baseline cell, resolved.
+    #[serde(default)]
+    pub scenario: String,
 }
 
 impl Header {
     /// The header of a shard.
     pub fn new(description: &Description, shard: Shard) -> Self {
-        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep: description.clone() }
+        let sweep = description.clone();
+        Self { journal: JOURNAL_SCHEMA.to_owned(), shard: [shard.index, shard.count], sweep, scenario: String::new() }
+    }
+
+    /// With the scenario of the baseline cell, for reports.
+    #[must_use]
+    pub fn with_scenario(mut self, scenario: String) -> Self {
+        self.scenario = scenario;
+        self
+    }
+
+    /// Whether it can be of a sweep at all: a file that was changed may say anything.
+    fn is_sound(&self) -> bool {
+        let ([index, count], cells) = (self.shard, self.sweep.grid.cells());
+        let filled = self.sweep.grid.axes.iter().all(|axis| {
+            !axis.paths.is_empty() && !axis.values.is_empty() && axis.values.iter().all(|row| row.len() == axis.paths.len())
+        });
+        let numbered = index < count && count as u64 <= MAX_CELLS && (self.sweep.baseline as u64) < cells;
+        filled && numbered && cells <= MAX_CELLS && self.sweep.replications <= self.sweep.max_replications
     }
 
     /// As the first line, with its line feed.
@@ -57,7 +80,7 @@ impl Journal {
         let header: Header = lines
             .next()
             .and_then(|line| serde_json::from_str(line).ok())
-            .filter(|header: &Header| header.journal == JOURNAL_SCHEMA)
+            .filter(|header: &Header| header.journal == JOURNAL_SCHEMA && header.is_sound())
             .ok_or_else(|| format!("no journal of a sweep of this version (`{JOURNAL_SCHEMA}`)"))?;
         let record = |(n, line)| Record::from_line(line).ok_or_else(|| format!("line {} is no record of a run", n + 2));
         let records = lines.enumerate().map(record).collect::<Result<_, _>>()?;

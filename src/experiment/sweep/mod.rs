@@ -8,21 +8,25 @@
 pub mod fingerprint;
 pub mod grid;
 pub mod journal;
-mod plan;
-mod range;
+pub(in crate::experiment) mod plan;
+mod probe;
+pub(in crate::experiment) mod range;
 mod record;
 mod result;
 mod run;
-mod target;
+pub(in crate::experiment) mod target;
 
 #[cfg(test)]
 mod coverage_tests;
+#[cfg(test)]
+mod overhead_tests;
 #[cfg(test)]
 mod tests;
 
 pub use grid::{Axis, Grid};
 pub use journal::{Journal, MergeError, merge};
 pub use plan::{DEFAULT_MOST, DEFAULT_REPLICATIONS, Description, MAX_REPLICATIONS, MAX_RUNS, Plan, Request, SCHEMA};
+pub use probe::{Probe, probe};
 pub use range::parse_range;
 pub use record::{Entry, Record};
 pub use result::{Cell, Difference, Estimate, LEVEL, Method, Status, SweepResult, estimate};

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{MEASURES, Measure};
@@ -47,7 +48,7 @@ pub struct Request {
 }
 
 /// What a sweep is, as far as its results and their reader are concerned: pure data, written with every shard.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// [`SCHEMA`].
     pub schema: String,
@@ -160,7 +161,8 @@ impl Plan {
     }
 }
 
-fn names_of_measures() -> String {
+/// The names of all measures: records of another table cannot be read.
+pub(in crate::experiment) fn names_of_measures() -> String {
     MEASURES.iter().map(|measure| measure.name).collect::<Vec<_>>().join(",")
 }
 
@@ -187,7 +189,8 @@ fn read(section: &mut Section<'_>) -> Settings {
     settings
 }
 
-fn text_as<T>(item: &Item<'_>, parse: impl FnOnce(&str) -> Result<T, Refusal>) -> Option<T> {
+/// The text of `item`, read by `parse`; its refusal becomes a fault.
+pub(in crate::experiment) fn text_as<T>(item: &Item<'_>, parse: impl FnOnce(&str) -> Result<T, Refusal>) -> Option<T> {
     let text = item.text(200)?;
     parse(text).map_err(|(message, hint)| item.fault(format!("`{}`: {message}", item.path()), Some(hint))).ok()
 }
@@ -200,39 +203,43 @@ fn fault(place: Place, path: &str, (message, hint): Refusal) -> Faults {
 
 /// Overrides what the file says.
 fn apply(settings: &mut Settings, request: &Request) -> Result<(), Faults> {
+    let mut faults = Faults::default();
     let refuse = |option: &str, text: &str| {
         let place = Place::Option { text: format!("{option} {text}") };
         move |refusal: Refusal| fault(place, "", refusal)
     };
-    request.grid.iter().try_for_each(|text| settings.grid.add_option(text))?;
+    for text in &request.grid {
+        faults.take(settings.grid.add_option(text));
+    }
     for (option, asked, kept) in [
         ("--replications", request.replications, &mut settings.replications),
         ("--max-replications", request.max_replications, &mut settings.max_replications),
     ] {
-        if let Some(n) = asked {
-            if !(1..=MAX_REPLICATIONS).contains(&n) {
-                let hint = format!("give 1 to {MAX_REPLICATIONS}");
-                return Err(refuse(option, &n.to_string())((format!("`{n}` replications are not possible"), hint)));
-            }
+        let Some(n) = asked else { continue };
+        if (1..=MAX_REPLICATIONS).contains(&n) {
             *kept = Some(n);
+        } else {
+            let refusal = (format!("`{n}` replications are not possible"), format!("give 1 to {MAX_REPLICATIONS}"));
+            faults.take::<()>(Err(refuse(option, &n.to_string())(refusal)));
         }
     }
     if let Some(text) = &request.until_halfwidth {
-        settings.until_halfwidth = Some(Precision::parse(text).map_err(refuse("--until-halfwidth", text))?);
+        let read = faults.take(Precision::parse(text).map_err(refuse("--until-halfwidth", text)));
+        settings.until_halfwidth = read.or(settings.until_halfwidth.take());
     }
     if !request.targets.is_empty() {
-        let read = |text: &String| Target::parse(text).map_err(refuse("--target", text));
-        settings.targets = request.targets.iter().map(read).collect::<Result<_, _>>()?;
+        let read = |text: &String| faults.take(Target::parse(text).map_err(refuse("--target", text)));
+        settings.targets = request.targets.iter().filter_map(read).collect();
     }
     if let Some(text) = &request.best {
-        settings.best = Some(find(text).map_err(refuse("--best", text))?);
+        settings.best = faults.take(find(text).map_err(refuse("--best", text))).or(settings.best);
     }
     if !request.baseline.is_empty() {
-        let read =
-            |text: &String| SetOption::parse("--baseline", text).map(|set| (set.path().to_owned(), set.value().to_owned()));
-        settings.baseline = request.baseline.iter().map(read).collect::<Result<_, _>>()?;
+        let read = |text: &String| faults.take(SetOption::parse("--baseline", text));
+        let sets = request.baseline.iter().filter_map(read);
+        settings.baseline = sets.map(|set| (set.path().to_owned(), set.value().to_owned())).collect();
     }
-    Ok(())
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// The first cell with the values of the baseline; the first of all without any.
@@ -343,7 +350,7 @@ fn duplicate(grid: &Grid, a: usize, b: usize) -> Fault {
 }
 
 /// The contents of the trace, if one is replayed: shards of one sweep must replay the same.
-fn trace_of(scenario: &Scenario) -> Fingerprint {
+pub(in crate::experiment) fn trace_of(scenario: &Scenario) -> Fingerprint {
     let start = Fingerprint::new();
     scenario.workload.trace.as_ref().map_or(start, |trace| start.with(&digest_of(&trace.path)))
 }

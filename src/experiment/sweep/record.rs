@@ -1,5 +1,6 @@
 //! What is kept of one run of a sweep: a line of the journal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::RunResult;
@@ -8,7 +9,7 @@ use crate::scenario::{QuantileMethod, Scenario};
 use crate::stats::RankRule;
 
 /// One finished run: its measures, or why there are none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The cell, from 0.
     pub cell: usize,
@@ -27,7 +28,7 @@ pub struct Record {
 }
 
 /// One measure of a [`Record`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entry {
     /// Hits and trials.

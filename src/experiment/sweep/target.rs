@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{MEASURES, Measure, MeasureUnit};
@@ -10,7 +11,7 @@ use crate::units::Span;
 use super::range::Refusal;
 
 /// A bound on a measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Name of the measure.
     pub measure: String,
@@ -47,7 +48,7 @@ impl Target {
             _ => return Err((format!("`{text}` is no target"), hint())),
         };
         let measure = find(name.trim())?;
-        let value = amount(measure, value.trim())?;
+        let value = amount(measure.unit, measure.name, value.trim())?;
         Ok(Self { measure: measure.name.to_owned(), at_least, value, text: text.split_whitespace().collect() })
     }
 
@@ -79,7 +80,7 @@ impl fmt::Display for Target {
 }
 
 /// When a cell has enough replications.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// Name of the measure.
     pub measure: String,
@@ -96,7 +97,7 @@ impl Precision {
         let hint = || "give `measure=value`, such as `rate_529=0.002` or `ttft_p99=100ms`".to_owned();
         let (name, value) = text.split_once('=').ok_or_else(|| (format!("`{text}` is no half-width"), hint()))?;
         let measure = find(name.trim())?;
-        let half_width = amount(measure, value.trim())?;
+        let half_width = amount(measure.unit, measure.name, value.trim())?;
         if half_width <= 0.0 {
             return Err((format!("`{text}` can never be reached"), "give a half-width above 0".to_owned()));
         }
@@ -117,10 +118,13 @@ pub fn find(name: &str) -> Result<&'static Measure, Refusal> {
     })
 }
 
-/// A value of the measure in its base unit.
-fn amount(measure: &Measure, text: &str) -> Result<f64, Refusal> {
+/// A value of the measure `name` in its base unit.
+///
+/// # Errors
+/// What is wrong, and a hint.
+pub(in crate::experiment) fn amount(unit: MeasureUnit, name: &str, text: &str) -> Result<f64, Refusal> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-    let (read, expected) = match measure.unit {
+    let (read, expected) = match unit {
         MeasureUnit::Seconds => (text.parse::<Span>().ok().map(Span::as_secs_f64), "a duration such as `2s` or `250ms`"),
         MeasureUnit::Share => {
             let percent = text.strip_suffix('%').and_then(number).map(|x| x / 100.0);
@@ -128,7 +132,7 @@ fn amount(measure: &Measure, text: &str) -> Result<f64, Refusal> {
         }
         MeasureUnit::PerSecond | MeasureUnit::Count => (number(text), "a number"),
     };
-    read.ok_or_else(|| (format!("`{text}` is no value of `{}`", measure.name), format!("expected {expected}")))
+    read.ok_or_else(|| (format!("`{text}` is no value of `{name}`"), format!("expected {expected}")))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::panel::{Panel, TITLE_ROOM, label};
 use super::scale::Axis;
 use super::scene::{Anchor, P, Rect, Stroke};
 use super::style::Key;
-use super::timeline::{LEFT, RIGHT, Timeline};
+use super::timeline::{LEFT, Timeline};
 
 /// Most rows.
 const ROWS: usize = 64;
@@ -31,7 +31,7 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
     let rows: Vec<(String, &[BusyRow])> = data.workers.chunks(group).map(|workers| (name(workers), workers)).collect();
     let widest = rows.iter().map(|(name, _)| width(name, LABEL, Weight::Regular)).fold(0.0, f64::max);
     let left = (widest + 32.0).clamp(LEFT, 220.0);
-    let mut timeline = Timeline::new(&mut page, &data.time, left, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, left);
     if rows.is_empty() {
         timeline.empty(&mut page, "workers", 120.0);
         return page.finish(&data.heading);
@@ -44,7 +44,7 @@ pub fn busy(data: &BusyData) -> super::scene::Figure {
             .filter(|(state, ..)| seen(*state))
             .map(|(state, ink, name)| (key(*state, *ink, group > 1), (*name).to_owned())),
     );
-    page.caption("workers, by what keeps requests from them", &legend, left, RIGHT);
+    page.caption("workers, by what keeps requests from them", &legend, left, page.right());
     timeline.mark_labels(&mut page);
     let pitch = (420.0 / rows.len() as f64).clamp(11.0, 34.0);
     bars(&mut page, &mut timeline, (left, pitch), &rows);
@@ -89,7 +89,7 @@ fn name(workers: &[BusyRow]) -> String {
 }
 
 fn bars(page: &mut Page, timeline: &mut Timeline<'_>, (left, pitch): (f64, f64), rows: &[(String, &[BusyRow])]) {
-    let rect = Rect { x: left, y: page.y, w: RIGHT - left, h: pitch * rows.len() as f64 };
+    let rect = Rect { x: left, y: page.y, w: page.right() - left, h: pitch * rows.len() as f64 };
     let rows_axis = Axis::exact(0.0, rows.len() as f64, &Unit::Number, 1.0);
     let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), Axis { ticks: Vec::new(), ..rows_axis });
     let gap = (pitch * 0.18).min(4.0);

@@ -4,7 +4,7 @@ use super::data::{HeatMapData, Sense, Target, Unit};
 use super::font::{Weight, elide, width};
 use super::ink::Ink;
 use super::numbers::human;
-use super::page::{Entry, LABEL, MARGIN, Page, WIDTH};
+use super::page::{Entry, LABEL, MARGIN, Page};
 use super::panel::label;
 use super::scale::{Axis, arc_points, contrast, log10};
 use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
@@ -21,17 +21,17 @@ pub fn heat_map(data: &HeatMapData) -> Figure {
     let mut page = Page::new(&data.heading);
     let (columns, rows) = (data.x_values.len(), data.y_values.len());
     let known: Vec<f64> = data.values.iter().take(columns * rows).copied().filter(|value| value.is_finite()).collect();
-    page.caption(&data.measure.label, &legend(data), MARGIN, WIDTH - MARGIN);
+    page.caption(&data.measure.label, &legend(data), page.margins().0, page.margins().1);
     if known.is_empty() {
-        page.no_data(MARGIN, WIDTH - MARGIN, 300.0);
+        page.no_data(page.margins().0, page.margins().1, 300.0);
         return page.finish(&data.heading);
     }
     let widest = data.y_values.iter().map(|name| width(name, LABEL, Weight::Regular)).fold(0.0, f64::max).min(200.0);
     let left = MARGIN + widest.max(24.0) + 10.0;
     page.y += 18.0;
-    let y_label = elide(&format!("{} (rows)", data.y_label), LABEL, Weight::Regular, WIDTH - 2.0 * MARGIN);
+    let y_label = elide(&format!("{} (rows)", data.y_label), LABEL, Weight::Regular, page.room());
     label(&mut page.scene, (MARGIN, page.y - 5.0), &y_label, Anchor::Start, Ink::Text);
-    let room = WIDTH - MARGIN - SCALE_ROOM - left;
+    let room = page.margins().1 - SCALE_ROOM - left;
     let cell = (room / columns as f64, (400.0 / rows as f64).clamp((960.0 / rows as f64).min(12.0), 44.0));
     let map = Map {
         data,

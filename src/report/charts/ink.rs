@@ -137,12 +137,22 @@ fn css((r, g, b): (u8, u8, u8)) -> String {
 ///
 /// Each rule begins with `scope`, a selector such as `.chart` ("" for none). Filled elements and drawn lines follow alike.
 pub fn dark_css(scope: &str) -> String {
+    rules(scope, Ink::dark_rgb)
+}
+
+/// CSS rules that colour figures that carry no colours of their own ([`Figure::to_inline_svg`](super::Figure::to_inline_svg)),
+/// on a light page.
+pub fn light_css(scope: &str) -> String {
+    rules(scope, |ink| Some(ink.rgb()))
+}
+
+fn rules(scope: &str, colour: fn(Ink) -> Option<(u8, u8, u8)>) -> String {
     let fixed = [Ink::Paper, Ink::Text, Ink::Muted, Ink::Grid, Ink::Frame, Ink::Limit, Ink::Mark];
     let inks = fixed.into_iter().chain((0..SERIES.len()).map(Ink::Series)).chain((0..FILLS.len()).map(Ink::Fill));
     let mut rules = String::new();
     for ink in inks {
-        if let (Some(class), Some(dark)) = (ink.class(), ink.dark_rgb()) {
-            let colour = css(dark);
+        if let (Some(class), Some(colour)) = (ink.class(), colour(ink)) {
+            let colour = css(colour);
             rules.push_str(&format!("{scope} .{class}{{fill:{colour}}}{scope} .{class}.l{{fill:none;stroke:{colour}}}\n"));
         }
     }

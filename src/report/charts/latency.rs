@@ -10,7 +10,6 @@ use super::panel::{Panel, TITLE_ROOM, patched};
 use super::scale::Axis;
 use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
 use super::style::{Key, limit, marker};
-use super::sweep_line::PAGE;
 use super::thin::Join;
 
 const HEIGHT: f64 = 280.0;
@@ -21,20 +20,22 @@ const CURVE: Stroke = Stroke::solid(Ink::Series(0), 2.0);
 /// One panel per latency, on a logarithmic time axis, with percentiles and the objective marked.
 pub fn latency(data: &LatencyData) -> Figure {
     let mut page = Page::new(&data.heading);
+    let (left, right) = page.margins();
     if data.curves.is_empty() {
-        page.no_data(PAGE.0, PAGE.1, HEIGHT);
+        page.no_data(left, right, HEIGHT);
         return page.finish(&data.heading);
     }
     let what = match data.tail {
         Tail::AtOrBelow => "share of requests at or below a latency (%)",
         Tail::Above => "share of requests above a latency",
     };
-    page.caption(what, &legend(data), PAGE.0, PAGE.1);
-    for row in data.curves.chunks(3) {
+    page.caption(what, &legend(data), left, right);
+    let columns = page.sheet.columns(data.curves.len().min(3));
+    for row in data.curves.chunks(columns) {
         page.y += 24.0;
-        let width = (PAGE.1 - PAGE.0) / data.curves.len().min(3) as f64;
+        let width = (right - left) / columns as f64;
         for (i, curve) in row.iter().enumerate() {
-            let rect = Rect { x: PAGE.0 + GAP + width * i as f64, y: page.y, w: width - GAP - 8.0, h: HEIGHT };
+            let rect = Rect { x: left + GAP + width * i as f64, y: page.y, w: width - GAP - 8.0, h: HEIGHT };
             let text = elide(&curve.name, CAPTION, Weight::Bold, rect.w);
             page.label((rect.x, rect.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
             draw(&mut page.scene, curve, data.tail, rect);

@@ -7,16 +7,16 @@ use super::panel::{Panel, TICK_ROOM, TITLE_ROOM};
 use super::scene::{Figure, Rect, Scene, Stroke};
 use super::style::Key;
 use super::sweep_line::{any, draw, legend, x_axis, y_axis};
-use super::timeline::{LEFT, RIGHT};
+use super::timeline::LEFT;
 
 /// Panels one below the other on one axis.
 pub fn load_curve(data: &LoadCurveData) -> Figure {
     let mut page = Page::new(&data.heading);
     let panels: Vec<&SweepPanel> = data.panels.iter().collect();
     if panels.is_empty() {
-        page.no_data(LEFT, RIGHT, 200.0);
+        page.no_data(LEFT, page.right(), 200.0);
     }
-    let x = x_axis(&data.x, &panels, RIGHT - LEFT);
+    let x = x_axis(&data.x, &panels, page.right() - LEFT);
     let height = (540.0 / panels.len().max(1) as f64).clamp(110.0, 220.0);
     for (i, part) in panels.iter().enumerate() {
         let last = i + 1 == panels.len();
@@ -26,12 +26,13 @@ pub fn load_curve(data: &LoadCurveData) -> Figure {
         if ideal {
             entries.push((Key::Line(IDEAL), "all that is offered".to_owned()));
         }
-        page.caption(&y.titled(&part.measure.label), &entries, LEFT, RIGHT);
+        page.caption(&y.titled(&part.measure.label), &entries, LEFT, page.right());
         if !any(part) {
-            page.no_data(LEFT, RIGHT, height);
+            page.no_data(LEFT, page.right(), height);
             continue;
         }
-        let panel = Panel::new(&mut page.scene, Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: height }, x.clone(), y);
+        let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: height };
+        let panel = Panel::new(&mut page.scene, rect, x.clone(), y);
         if ideal {
             draw_ideal(&mut page.scene, &panel);
         }

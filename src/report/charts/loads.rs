@@ -7,7 +7,7 @@ use super::panel::value_axis;
 use super::scene::{Figure, Stroke};
 use super::style::{BAND_OPACITY, Key, curve, limit};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, Timeline, quantity};
 
 /// Most ranks drawn one by one: in a figure of their own, and in the small panels of the overview.
 pub(super) const FEW: (usize, usize) = (8, 2);
@@ -15,7 +15,7 @@ pub(super) const FEW: (usize, usize) = (8, 2);
 /// Decode blocks and prefill tokens per rank, with the thresholds as they were posted.
 pub fn loads(data: &LoadsData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, LEFT);
     draw(&mut page, &mut timeline, &data.loads, (210.0, FEW.0), true);
     page.finish(&data.heading)
 }

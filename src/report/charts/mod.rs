@@ -7,7 +7,9 @@
 //!
 //! The same data give the same bytes on one platform. Data may be empty or hold NaN: the figure then says "no data".
 
+mod agreement;
 mod busy;
+mod chart;
 pub mod data;
 mod font;
 mod heat_map;
@@ -29,9 +31,11 @@ mod refusals;
 mod samples;
 mod scale;
 mod scene;
+mod sheet;
 mod style;
 mod svg_writer;
 mod sweep_line;
+mod table;
 #[cfg(test)]
 mod tests;
 mod thin;
@@ -40,9 +44,11 @@ mod trace;
 mod traffic;
 mod updates;
 
+pub use agreement::agreement;
 pub use busy::busy;
+pub use chart::Chart;
 pub use heat_map::heat_map;
-pub use ink::dark_css;
+pub use ink::{dark_css, light_css};
 pub use latency::latency;
 pub use load_curve::load_curve;
 pub use loads::loads;
@@ -52,7 +58,9 @@ pub use overview::overview;
 pub use pareto::pareto;
 pub use refusals::refusals;
 pub use scene::{Figure, PngError};
+pub use sheet::Sheet;
 pub use sweep_line::sweep_line;
+pub use table::DataTable;
 pub use trace::trace;
 pub use traffic::traffic;
 pub use updates::updates;

@@ -6,7 +6,7 @@ use super::ink::Ink;
 use super::page::{CAPTION, Entry, Page, no_data};
 use super::panel::Panel;
 use super::scene::{Anchor, Figure, Rect};
-use super::sweep_line::{PAGE, any, draw, legend, x_axis, y_axis};
+use super::sweep_line::{any, draw, legend, x_axis, y_axis};
 
 /// Room for vertical tick labels between panels.
 const GAP: f64 = 50.0;
@@ -16,29 +16,30 @@ const MOST: usize = 24;
 /// Small panels on equal axes, in reading order, with one legend.
 pub fn multiples(data: &MultiplesData) -> Figure {
     let mut page = Page::new(&data.heading);
+    let (left, right) = page.margins();
     let shown = &data.panels[..data.panels.len().min(MOST)];
     let panels: Vec<&SweepPanel> = shown.iter().map(|(_, panel)| panel).collect();
     let Some(first) = panels.first() else {
-        page.no_data(PAGE.0, PAGE.1, 200.0);
+        page.no_data(left, right, 200.0);
         return page.finish(&data.heading);
     };
-    let columns = match panels.len() {
+    let columns = page.sheet.columns(match panels.len() {
         1..=4 => panels.len().min(2),
         5..=9 => 3,
         _ => 4,
-    };
-    let width = (PAGE.1 - PAGE.0) / columns as f64 - GAP;
+    });
+    let width = (right - left) / columns as f64 - GAP;
     let height = (width * 0.62).min(230.0);
     let (x, y) = (x_axis(&data.x, &panels, width), y_axis(&panels, height));
     let head = format!("{} by {}", y.titled(&first.measure.label), x.titled(&data.x.label));
-    page.caption(&head, &shared_legend(&panels, &data.x), PAGE.0 + GAP, PAGE.1);
+    page.caption(&head, &shared_legend(&panels, &data.x), left + GAP, right);
     for row in shown.chunks(columns) {
         page.y += 24.0;
         for (i, (caption, part)) in row.iter().enumerate() {
-            let left = PAGE.0 + GAP + (width + GAP) * i as f64;
-            let rect = Rect { x: left, y: page.y, w: width - 6.0, h: height };
+            let x0 = left + GAP + (width + GAP) * i as f64;
+            let rect = Rect { x: x0, y: page.y, w: width - 6.0, h: height };
             let text = elide_start(caption, CAPTION, Weight::Bold, width);
-            page.label((left, page.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
+            page.label((x0, page.y - 7.0), &text, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
             if any(part) {
                 let panel = Panel::new(&mut page.scene, rect, x.clone(), y.clone());
                 draw(&mut page.scene, &panel, part);

@@ -9,7 +9,7 @@ use super::panel::{Panel, TITLE_ROOM, label, roomy_axis};
 use super::scene::{Anchor, Figure, Rect, Scene, Stroke};
 use super::style::{BAND_OPACITY, Key, limit};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline};
+use super::timeline::{LEFT, Timeline};
 
 /// Most workers drawn one by one.
 const FEW: usize = 8;
@@ -19,7 +19,7 @@ const FAR: f64 = 4.0;
 /// Slots in use against N and requests waiting against Q, worker by worker up to eight, else the range over the fleet.
 pub fn occupancy(data: &OccupancyData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, LEFT);
     match &data.occupancy {
         Occupancy::Workers(workers) if (2..=FEW).contains(&workers.len()) => grid(&mut page, &mut timeline, workers),
         other => fleet(&mut page, &mut timeline, other, (190.0, 130.0), true),
@@ -122,7 +122,7 @@ fn grid(page: &mut Page, timeline: &mut Timeline<'_>, workers: &[WorkerOccupancy
         (Key::Band(Stroke::solid(Ink::Series(1), 1.4)), "requests in the overflow queue (lower panels)".to_owned()),
         (Key::Line(limit(0)), "N and Q".to_owned()),
     ];
-    page.caption("", &legend, LEFT, RIGHT);
+    page.caption("", &legend, LEFT, page.right());
     let room = (880.0 / workers.len() as f64 - 34.0).clamp(84.0, 190.0);
     for (i, worker) in workers.iter().enumerate() {
         cell(page, timeline, worker, (reach, room), i + 1 == workers.len());
@@ -133,11 +133,11 @@ fn cell(page: &mut Page, timeline: &mut Timeline<'_>, worker: &WorkerOccupancy, 
     let bound =
         |name: &str, value: Option<f64>| value.map_or(String::new(), |v| format!(", {name} = {}", human(v, &Unit::Number)));
     let limits = format!("{}{}", bound("N", worker.slot_limit), bound("Q", worker.queue_limit));
-    page.caption(&format!("{}{limits}", worker.name), &[], LEFT, RIGHT);
+    page.caption(&format!("{}{limits}", worker.name), &[], LEFT, page.right());
     timeline.mark_labels(page);
     let parts = [(&worker.slots, worker.slot_limit, room * 0.58), (&worker.queue, worker.queue_limit, room * 0.42)];
     for (i, (points, bound, height)) in parts.into_iter().enumerate() {
-        let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: height };
+        let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: height };
         page.y += height + 15.0;
         let y = roomy_axis(reach[i], height);
         let panel = Panel::new(&mut page.scene, rect, timeline.axis().clone(), y);

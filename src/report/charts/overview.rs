@@ -7,13 +7,13 @@ use super::panel::roomy_axis;
 use super::scene::{Figure, Stroke};
 use super::style::{BAND_OPACITY, Key, curve};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline};
+use super::timeline::{LEFT, Timeline};
 use super::{loads, occupancy, refusals};
 
 /// Panels on one time axis: 529 rate, slots and queue, busy workers, rank loads; posts, phases and faults marked.
 pub fn overview(data: &OverviewData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, LEFT);
     let has_loads = data.loads.decode.is_some() || data.loads.prefill.is_some();
     let after = |parts: &[bool]| !parts.contains(&true);
     if data.refusals.is_none() && data.occupancy.is_none() && data.busy.is_none() && !has_loads {

@@ -4,10 +4,9 @@ use super::data::Heading;
 use super::font::{Weight, elide, width, wrap};
 use super::ink::Ink;
 use super::scene::{Anchor, Figure, Rect, Scene, Stroke, Text};
+use super::sheet::Sheet;
 use super::style::Key;
 
-/// Width of every figure in pixels.
-pub(super) const WIDTH: f64 = 960.0;
 /// Empty border around a figure.
 pub(super) const MARGIN: f64 = 20.0;
 /// Font size of labels, ticks and legends.
@@ -28,32 +27,46 @@ pub(super) struct Page {
     pub(super) scene: Scene,
     /// Next free line, in pixels from the top.
     pub(super) y: f64,
+    /// What it is drawn on.
+    pub(super) sheet: Sheet,
 }
 
 impl Page {
     /// A page with its title and subtitle.
     pub(super) fn new(heading: &Heading) -> Self {
-        let mut page = Self { scene: Scene::default(), y: MARGIN };
-        let room = WIDTH - 2.0 * MARGIN;
+        let mut page = Self { scene: Scene::default(), y: MARGIN, sheet: heading.sheet };
+        let room = page.room();
         let (mut size, mut lines) = (18.0, wrap(&heading.title, 18.0, Weight::Bold, room));
         if lines.len() > 2 {
             (size, lines) = (15.0, wrap(&heading.title, 15.0, Weight::Bold, room));
         }
-        page.paragraph(lines, 4, size, Weight::Bold, Ink::Text);
+        page.paragraph(lines, heading.sheet.title_lines(), size, Weight::Bold, Ink::Text);
         page.paragraph(wrap(&heading.subtitle, CAPTION, Weight::Regular, room), 2, CAPTION, Weight::Regular, Ink::Muted);
         page.y += 6.0;
         page
     }
 
+    /// Width within the margins, pixels.
+    pub(super) fn room(&self) -> f64 {
+        self.sheet.width() - 2.0 * MARGIN
+    }
+
+    /// Left and right margin, pixels.
+    pub(super) fn margins(&self) -> (f64, f64) {
+        (MARGIN, self.sheet.width() - MARGIN)
+    }
+
+    /// Right edge of panels whose last tick label reaches beyond them, pixels.
+    pub(super) fn right(&self) -> f64 {
+        self.sheet.width() - MARGIN - 8.0
+    }
+
     fn paragraph(&mut self, mut lines: Vec<String>, most: usize, size: f64, weight: Weight, ink: Ink) {
         if lines.len() > most {
             lines.truncate(most);
+            let room = self.room();
             let last = format!("{} …", lines[most - 1]);
-            lines[most - 1] = if width(&last, size, weight) <= WIDTH - 2.0 * MARGIN {
-                last
-            } else {
-                elide(&last, size, weight, WIDTH - 2.0 * MARGIN - 10.0)
-            };
+            lines[most - 1] = if width(&last, size, weight) <= room { last } else { elide(&last, size, weight, room - 10.0) };
         }
         for line in lines {
             self.y += size * 1.25;
@@ -66,7 +79,14 @@ impl Page {
     pub(super) fn caption(&mut self, caption: &str, entries: &[Entry], left: f64, right: f64) {
         let line = 19.0;
         self.y += line;
-        let caption = elide(caption, CAPTION, Weight::Bold, right - left);
+        let mut lines = wrap(caption, CAPTION, Weight::Bold, right - left);
+        // What does not fit into two lines is cut.
+        let last = lines.split_off(lines.len().saturating_sub(1).min(1)).join(" ");
+        for above in lines {
+            self.label((left, self.y - 5.0), &above, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
+            self.y += line;
+        }
+        let caption = elide(&last, CAPTION, Weight::Bold, right - left);
         let mut x = left;
         if !caption.is_empty() {
             x += width(&caption, CAPTION, Weight::Bold) + 20.0;
@@ -75,7 +95,11 @@ impl Page {
         for (i, (key, name)) in entries.iter().enumerate() {
             let hidden = entries.len() - i;
             let more = i == MOST_ENTRIES && hidden > 1;
-            let name = if more { format!("and {hidden} more") } else { elide(name, LABEL, Weight::Regular, ENTRY_ROOM) };
+            let name = if more {
+                format!("and {hidden} more")
+            } else {
+                elide(name, LABEL, Weight::Regular, ENTRY_ROOM.min(right - left - Key::WIDTH - 6.0))
+            };
             let wide = if more { 0.0 } else { Key::WIDTH + 6.0 } + width(&name, LABEL, Weight::Regular);
             if x + wide > right && x > left {
                 x = left;
@@ -96,7 +120,7 @@ impl Page {
 
     /// A note below what is drawn so far.
     pub(super) fn note(&mut self, text: &str) {
-        let room = WIDTH - 2.0 * MARGIN;
+        let room = self.room();
         self.paragraph(wrap(text, LABEL, Weight::Regular, room), 6, LABEL, Weight::Regular, Ink::Muted);
         self.y += 2.0;
     }
@@ -117,12 +141,12 @@ impl Page {
     pub(super) fn finish(mut self, heading: &Heading) -> Figure {
         let height = (self.y + MARGIN).ceil();
         let mut page = Scene::default();
-        page.rect(Rect { x: 0.0, y: 0.0, w: WIDTH, h: height }, Ink::Paper, 1.0);
+        page.rect(Rect { x: 0.0, y: 0.0, w: self.sheet.width(), h: height }, Ink::Paper, 1.0);
         page.shapes.append(&mut self.scene.shapes);
         let described = [&heading.description, &heading.subtitle, &heading.title].into_iter().find(|text| !text.is_empty());
         Figure {
             scene: page,
-            width: WIDTH,
+            width: self.sheet.width(),
             height,
             title: heading.title.clone(),
             description: described.cloned().unwrap_or_default(),
@@ -155,12 +179,12 @@ mod tests {
 
     #[test]
     fn a_title_of_any_length_stays_on_the_page() {
-        for words in [1, 20, 60, 400] {
-            let heading = Heading { title: "refused attempts ".repeat(words), ..Heading::default() };
+        for (words, sheet) in [1, 20, 60, 400].into_iter().flat_map(|words| [(words, Sheet::Wide), (words, Sheet::Narrow)]) {
+            let heading = Heading { title: "refused attempts ".repeat(words), sheet, ..Heading::default() };
             let figure = Page::new(&heading).finish(&heading);
             let lines = texts(&figure);
-            assert!(lines.len() <= 4);
-            assert!(lines.iter().all(|t| t.at.0 + width(&t.text, t.size, t.weight) <= WIDTH), "{words} words");
+            assert!(lines.len() <= sheet.title_lines());
+            assert!(lines.iter().all(|t| t.at.0 + width(&t.text, t.size, t.weight) <= heading.sheet.width()), "{words} words");
         }
     }
 

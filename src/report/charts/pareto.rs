@@ -8,7 +8,7 @@ use super::panel::{Panel, TITLE_ROOM, patched, value_axis};
 use super::scale::Axis;
 use super::scene::{Figure, P, Rect, Scene, Stroke};
 use super::style::{Key, limit, marker};
-use super::timeline::{LEFT, RIGHT};
+use super::timeline::LEFT;
 
 const HEIGHT: f64 = 420.0;
 /// Most settings of the front that are named.
@@ -19,13 +19,14 @@ const FRONT: Stroke = Stroke::solid(Ink::Series(0), 1.6);
 pub fn pareto(data: &ParetoData) -> Figure {
     let mut page = Page::new(&data.heading);
     let points: Vec<&ParetoPoint> = data.points.iter().filter(|p| p.x.is_finite() && p.y.is_finite()).collect();
-    let (x, y) = (axis(&data.x, points.iter().map(|p| p.x), RIGHT - LEFT), axis(&data.y, points.iter().map(|p| p.y), HEIGHT));
-    page.caption(&y.titled(&data.y.label), &legend(data, &points), LEFT, RIGHT);
+    let (x, y) =
+        (axis(&data.x, points.iter().map(|p| p.x), page.right() - LEFT), axis(&data.y, points.iter().map(|p| p.y), HEIGHT));
+    page.caption(&y.titled(&data.y.label), &legend(data, &points), LEFT, page.right());
     if points.is_empty() {
-        page.no_data(LEFT, RIGHT, HEIGHT);
+        page.no_data(LEFT, page.right(), HEIGHT);
         return page.finish(&data.heading);
     }
-    let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: HEIGHT };
+    let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: HEIGHT };
     let panel = Panel::new(&mut page.scene, rect, x, y);
     targets(&mut page.scene, &panel, data);
     let line = front(&panel, &points);

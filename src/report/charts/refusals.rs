@@ -7,12 +7,12 @@ use super::panel::value_axis;
 use super::scene::{Figure, Scene, Stroke};
 use super::style::Key;
 use super::thin::Join;
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, Timeline, quantity};
 
 /// Overload responses as a share of attempts, stacked by reason.
 pub fn refusals(data: &RefusalsData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, LEFT);
     draw(&mut page, &mut timeline, &data.time, &data.refusals, 300.0, true);
     page.finish(&data.heading)
 }

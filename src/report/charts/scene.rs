@@ -204,6 +204,12 @@ impl Figure {
         svg_writer::write(self)
     }
 
+    /// The figure as an element of an HTML page, without colours of its own: they come from the page's style sheet
+    /// ([`light_css`](super::light_css), [`dark_css`](super::dark_css)). `id` must be one of its own in the page.
+    pub fn to_inline_svg(&self, id: &str) -> String {
+        svg_writer::inline(self, id)
+    }
+
     /// The figure as PNG with `scale` pixels to a unit of the SVG (held to 0.25 to 8; 2 suits a sharp screen).
     ///
     /// # Errors

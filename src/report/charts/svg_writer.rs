@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::font::{FAMILIES, Weight};
+use super::ink::Ink;
 use super::scene::{Anchor, Figure, P, Shape, Stroke, Text};
 
 /// The whole document.
@@ -13,45 +14,91 @@ pub(super) fn write(figure: &Figure) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
          aria-label=\"{title}\" font-family=\"{FAMILIES}\">\n<title>{title}</title>\n<desc>{description}</desc>\n"
     );
-    for shape in &figure.scene.shapes {
-        match shape {
-            Shape::Lines { paths, stroke } => lines(&mut out, paths, stroke),
-            Shape::Fill { polygons, ink, opacity } => {
-                out.push_str("<path d=\"");
-                polygons.iter().for_each(|polygon| path(&mut out, polygon, true));
-                push(&mut out, format_args!("\" fill=\"{}\"", ink.css()));
-                if let Some(class) = ink.class() {
-                    push(&mut out, format_args!(" class=\"{class}\""));
-                }
-                if *opacity < 1.0 {
-                    push(&mut out, format_args!(" fill-opacity=\"{}\"", number(*opacity)));
-                }
-                out.push_str("/>\n");
-            }
-            Shape::Text(text) => write_text(&mut out, text),
-        }
-    }
+    shapes(&mut out, figure, Colours::Own);
     out.push_str("</svg>\n");
     out
 }
 
-fn lines(out: &mut String, paths: &[Vec<P>], stroke: &Stroke) {
+/// An element of an HTML page.
+pub(super) fn inline(figure: &Figure, id: &str) -> String {
+    let (w, h) = (number(figure.width), number(figure.height));
+    let (title, description) = (escape(&figure.title), escape(&figure.description));
+    let mut out = format!(
+        "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
+         <title id=\"{id}-t\">{title}</title>\n<desc id=\"{id}-d\">{description}</desc>\n"
+    );
+    shapes(&mut out, figure, Colours::OfThePage);
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Where colours come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colours {
+    /// Attributes, with classes by which a page may restyle them.
+    Own,
+    /// The classes alone; a computed colour, which has no class, is an attribute still.
+    OfThePage,
+}
+
+impl Colours {
+    /// The attributes of an element in `ink`: `property` is `fill` or `stroke`, `classes` stand behind the ink's.
+    fn write(self, out: &mut String, ink: Ink, property: &str, classes: &str) {
+        let class = ink.class();
+        if self == Self::Own || class.is_none() {
+            let none = if property == "stroke" { " fill=\"none\"" } else { "" };
+            push(out, format_args!("{none} {property}=\"{}\"", ink.css()));
+        }
+        if let (Self::OfThePage, Some(class)) = (self, class) {
+            push(out, format_args!(" class=\"{class}{classes}\""));
+        }
+    }
+
+    /// The classes, where colours are attributes: they stand last.
+    fn classes(self, out: &mut String, ink: Ink, classes: &str) {
+        if let (Self::Own, Some(class)) = (self, ink.class()) {
+            push(out, format_args!(" class=\"{class}{classes}\""));
+        }
+    }
+}
+
+fn shapes(out: &mut String, figure: &Figure, colours: Colours) {
+    for shape in &figure.scene.shapes {
+        match shape {
+            Shape::Lines { paths, stroke } => lines(out, paths, stroke, colours),
+            Shape::Fill { polygons, ink, opacity } => {
+                out.push_str("<path d=\"");
+                polygons.iter().for_each(|polygon| path(out, polygon, true));
+                out.push('"');
+                colours.write(out, *ink, "fill", "");
+                colours.classes(out, *ink, "");
+                if *opacity < 1.0 {
+                    push(out, format_args!(" fill-opacity=\"{}\"", number(*opacity)));
+                }
+                out.push_str("/>\n");
+            }
+            Shape::Text(text) => write_text(out, text, colours),
+        }
+    }
+}
+
+fn lines(out: &mut String, paths: &[Vec<P>], stroke: &Stroke, colours: Colours) {
     out.push_str("<path d=\"");
     paths.iter().for_each(|points| path(out, points, false));
-    push(out, format_args!("\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"", stroke.ink.css(), number(stroke.width)));
+    out.push('"');
+    colours.write(out, stroke.ink, "stroke", " l");
+    push(out, format_args!(" stroke-width=\"{}\"", number(stroke.width)));
     if stroke.dash.is_empty() {
         out.push_str(" stroke-linejoin=\"round\"");
     } else {
         let dash: Vec<String> = stroke.dash.iter().map(|length| number(*length)).collect();
         push(out, format_args!(" stroke-dasharray=\"{}\"", dash.join(" ")));
     }
-    match stroke.ink.class() {
-        Some(class) => push(out, format_args!(" class=\"{class} l\"/>\n")),
-        None => out.push_str("/>\n"),
-    }
+    colours.classes(out, stroke.ink, " l");
+    out.push_str("/>\n");
 }
 
-fn write_text(out: &mut String, text: &Text) {
+fn write_text(out: &mut String, text: &Text, colours: Colours) {
     push(out, format_args!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", number(text.at.0), number(text.at.1), number(text.size)));
     if text.weight == Weight::Bold {
         out.push_str(" font-weight=\"bold\"");
@@ -61,10 +108,8 @@ fn write_text(out: &mut String, text: &Text) {
         Anchor::Middle => out.push_str(" text-anchor=\"middle\""),
         Anchor::End => out.push_str(" text-anchor=\"end\""),
     }
-    push(out, format_args!(" fill=\"{}\"", text.ink.css()));
-    if let Some(class) = text.ink.class() {
-        push(out, format_args!(" class=\"{class}\""));
-    }
+    colours.write(out, text.ink, "fill", "");
+    colours.classes(out, text.ink, "");
     push(out, format_args!(">{}</text>\n", escape(&text.text)));
 }
 
@@ -128,7 +173,6 @@ fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ink::Ink;
     use super::super::scene::Scene;
     use super::*;
 
@@ -158,5 +202,8 @@ mod tests {
         assert!(svg.contains("role=\"img\" aria-label=\"a &amp; b\""), "{svg}");
         assert!(svg.contains("<title>a &amp; b</title>\n<desc>words</desc>"), "{svg}");
         assert!(svg.contains("class=\"c-s0 l\""), "{svg}");
+        let inline = figure.to_inline_svg("x");
+        assert!(inline.contains("aria-labelledby=\"x-t x-d\"") && inline.contains("<desc id=\"x-d\">words</desc>"), "{inline}");
+        assert!(inline.contains("class=\"c-s0 l\"") && !inline.contains('#'), "{inline}");
     }
 }

@@ -2,13 +2,13 @@
 
 use super::data::{Quantity, Sample, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target, Unit};
 use super::ink::Ink;
-use super::page::{Entry, MARGIN, Page, WIDTH};
+use super::page::{Entry, Page};
 use super::panel::{Panel, TITLE_ROOM, value_axis};
 use super::scale::Axis;
 use super::scene::{Figure, Rect, Scene, Stroke};
 use super::style::{BAND_OPACITY, Key, curve, limit, marker};
 use super::thin::Join;
-use super::timeline::{LEFT, RIGHT};
+use super::timeline::LEFT;
 
 /// Most points of a line that are drawn as points.
 const POINTS: usize = 40;
@@ -16,14 +16,14 @@ const POINTS: usize = 40;
 /// A line per series with its confidence band, and the target.
 pub fn sweep_line(data: &SweepData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let x = x_axis(&data.x, &[&data.panel], RIGHT - LEFT);
+    let x = x_axis(&data.x, &[&data.panel], page.right() - LEFT);
     let y = y_axis(&[&data.panel], 340.0);
-    page.caption(&y.titled(&data.panel.measure.label), &legend(&data.panel, &data.x), LEFT, RIGHT);
+    page.caption(&y.titled(&data.panel.measure.label), &legend(&data.panel, &data.x), LEFT, page.right());
     if !any(&data.panel) {
-        page.no_data(LEFT, RIGHT, 340.0);
+        page.no_data(LEFT, page.right(), 340.0);
         return page.finish(&data.heading);
     }
-    let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: 340.0 };
+    let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: 340.0 };
     let panel = Panel::new(&mut page.scene, rect, x, y);
     draw(&mut page.scene, &panel, &data.panel);
     panel.axes(&mut page.scene, true, &panel.x.titled(&data.x.label));
@@ -145,6 +145,3 @@ fn band(scene: &mut Scene, panel: &Panel, series: &SweepSeries, (ink, shift): (I
         scene.lines(bars.collect(), Stroke::solid(ink, if panel.x.named { 1.8 } else { 1.0 }));
     }
 }
-
-/// Left and right edges of the page's content.
-pub(super) const PAGE: (f64, f64) = (MARGIN, WIDTH - MARGIN);

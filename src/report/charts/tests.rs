@@ -2,9 +2,9 @@
 
 use super::data::*;
 use super::font::{Weight, width};
-use super::page::WIDTH;
 use super::samples;
 use super::scene::{Anchor, Figure, Rect, Shape, Text};
+use super::sheet::Sheet;
 use super::{busy, heat_map, latency, load_curve, loads, multiples, occupancy, overview, pareto, refusals, sweep_line, updates};
 
 fn texts(figure: &Figure) -> Vec<&Text> {
@@ -24,22 +24,25 @@ fn covered(text: &Text) -> Rect {
 
 #[test]
 fn no_text_lies_on_another_or_leaves_the_page() {
-    for (name, figure) in samples::all() {
+    let mut faults = Vec::new();
+    for (name, figure) in [Sheet::Wide, Sheet::Narrow].into_iter().flat_map(samples::all_on) {
         let texts = texts(&figure);
         for (i, a) in texts.iter().enumerate() {
             let rect = covered(a);
             let inside = rect.x >= 0.0 && rect.y >= 0.0 && rect.right() <= figure.width + 0.5 && rect.bottom() <= figure.height;
-            assert!(inside, "{name}: `{}` leaves the page: {rect:?}", a.text);
-            for b in &texts[..i] {
-                assert!(!rect.overlaps(covered(b)), "{name}: `{}` lies on `{}`", a.text, b.text);
+            if !inside {
+                faults.push(format!("{name}, {} wide: `{}` leaves the page: {rect:?}", figure.width, a.text));
             }
+            let on = texts[..i].iter().filter(|b| rect.overlaps(covered(b)));
+            faults.extend(on.map(|b| format!("{name}, {} wide: `{}` lies on `{}`", figure.width, a.text, b.text)));
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_figure_draws_finite_shapes_within_its_page() {
-    for (name, figure) in samples::all() {
+    for (name, figure) in [Sheet::Wide, Sheet::Narrow].into_iter().flat_map(samples::all_on) {
         for shape in &figure.scene.shapes {
             let points: Vec<_> = match shape {
                 Shape::Lines { paths, .. } => paths.iter().flatten().copied().collect(),
@@ -63,7 +66,7 @@ fn figures_are_small_carry_their_title_and_repeat_byte_for_byte() {
         assert!(svg.len() < 450_000, "{name} has {} bytes", svg.len());
         assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{name}");
         assert!(svg.contains("<title>") && svg.contains("<desc>") && svg.contains("role=\"img\""), "{name}");
-        assert!(figure.width == WIDTH && figure.height < 1600.0, "{name}: {} high", figure.height);
+        assert!(figure.width == Sheet::Wide.width() && figure.height < 1600.0, "{name}: {} high", figure.height);
     }
 }
 
@@ -174,7 +177,7 @@ fn names_in_other_scripts_are_drawn_without_a_crash() {
     let figure = refusals(&RefusalsData { heading, ..RefusalsData::default() });
     assert!(!figure.to_svg().contains('\u{0}'));
     figure.to_png(1.0).unwrap();
-    assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= WIDTH));
+    assert!(texts(&figure).iter().all(|t| t.weight == Weight::Regular || covered(t).right() <= Sheet::Wide.width()));
 }
 
 #[test]
@@ -199,6 +202,9 @@ fn the_gallery_is_written_where_asked() {
     for (name, figure) in samples::all() {
         std::fs::write(directory.join(format!("{name}.svg")), figure.to_svg()).unwrap();
         std::fs::write(directory.join(format!("{name}.png")), figure.to_png(1.0).unwrap()).unwrap();
+    }
+    for (name, figure) in samples::all_on(Sheet::Narrow) {
+        std::fs::write(directory.join(format!("{name}-narrow.png")), figure.to_png(1.0).unwrap()).unwrap();
     }
     std::fs::write(directory.join("dark.css"), super::dark_css("svg")).unwrap();
 }

@@ -3,7 +3,7 @@
 use super::data::{Mark, MarkKind, Quantity, TimeFrame, Unit};
 use super::font::{Weight, elide, width};
 use super::ink::Ink;
-use super::page::{Entry, LABEL, MARGIN, Page, WIDTH};
+use super::page::{Entry, LABEL, MARGIN, Page};
 use super::panel::{Panel, TICK_ROOM, TITLE_ROOM, label};
 use super::scale::Axis;
 use super::scene::{Anchor, Rect, Scene, Stroke};
@@ -11,8 +11,6 @@ use super::style::Key;
 
 /// Left edge of time panels: tick labels stand before it.
 pub(super) const LEFT: f64 = MARGIN + 48.0;
-/// Right edge of time panels.
-pub(super) const RIGHT: f64 = WIDTH - MARGIN - 8.0;
 /// Most rows for labels of marks.
 const LANES: usize = 6;
 /// Height of such a row.
@@ -59,9 +57,11 @@ pub(super) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// A time axis between two pixels; a legend of the kinds of marks is drawn at the page's present height.
-    pub(super) fn new(page: &mut Page, frame: &'a TimeFrame, left: f64, right: f64) -> Self {
-        let axis = Axis::exact(frame.start, frame.end, &Unit::Seconds, 9.0).between(left, right);
+    /// A time axis from a pixel on to the right edge; a legend of the kinds of marks is drawn at the page's present height.
+    pub(super) fn new(page: &mut Page, frame: &'a TimeFrame, left: f64) -> Self {
+        let right = page.right();
+        let ticks = ((right - left) / 75.0).clamp(3.0, 9.0);
+        let axis = Axis::exact(frame.start, frame.end, &Unit::Seconds, ticks).between(left, right);
         let mut timeline = Self { frame, axis, left, right, labels: None, marks_from: None };
         let marks = timeline.visible();
         if !marks.is_empty() {
@@ -76,7 +76,11 @@ impl<'a> Timeline<'a> {
         let Some((placed, lanes, dropped)) = self.labels.take() else { return };
         if dropped > 0 {
             page.y += LANE;
-            let text = format!("{dropped} marks have no room for a label");
+            let text = match dropped {
+                1 => "1 mark has no room for a label".to_owned(),
+                n => format!("{n} marks have no room for a label"),
+            };
+            let text = elide(&text, LABEL, Weight::Regular, self.right - self.left);
             label(&mut page.scene, (self.left, page.y - 5.0), &text, Anchor::Start, Ink::Muted);
         }
         let top = page.y;
@@ -234,12 +238,13 @@ mod tests {
             let marks = instants.iter().map(|at| Mark { at: *at, kind: MarkKind::Post, label: format!("decode at {at:.1}") }).collect();
             let frame = TimeFrame { start: 0.0, end: 600.0, marks };
             let mut page = Page::new(&Heading::default());
-            let timeline = Timeline::new(&mut page, &frame, LEFT, RIGHT);
+            let right = page.right();
+            let timeline = Timeline::new(&mut page, &frame, LEFT);
             let (placed, lanes, dropped) = timeline.place(&timeline.visible());
             prop_assert_eq!(placed.len() + dropped, if instants.len() > MANY { 0 } else { instants.len() });
             prop_assert!(lanes <= LANES);
             for (i, a) in placed.iter().enumerate() {
-                prop_assert!(a.span.0 >= LEFT - 0.01 && a.span.1 <= RIGHT + 0.01);
+                prop_assert!(a.span.0 >= LEFT - 0.01 && a.span.1 <= right + 0.01);
                 for b in &placed[..i] {
                     prop_assert!(a.lane != b.lane || a.span.0 > b.span.1 || b.span.0 > a.span.1, "{} on {}", a.text, b.text);
                 }

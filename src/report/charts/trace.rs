@@ -8,7 +8,7 @@ use super::scale::Axis;
 use super::scene::{Figure, Rect, Stroke};
 use super::style::{Key, curve, limit};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, Timeline, quantity};
 
 const RATE_HEIGHT: f64 = 210.0;
 const TOKEN_HEIGHT: f64 = 110.0;
@@ -26,7 +26,7 @@ pub fn trace(data: &TraceData) -> Figure {
 
 fn over_time(page: &mut Page, data: &TraceData) {
     let frame = TimeFrame { start: 0.0, end: data.span, marks: Vec::new() };
-    let mut timeline = Timeline::new(page, &frame, LEFT, RIGHT);
+    let mut timeline = Timeline::new(page, &frame, LEFT);
     let rate = quantity("arrivals", Unit::Named("requests/s".to_owned()));
     let mean: Vec<Sample> = vec![[0.0, data.mean_rate], [data.span, data.mean_rate]];
     let area = Stroke::solid(Ink::Series(0), 1.2);
@@ -65,15 +65,15 @@ fn lengths(page: &mut Page, data: &TraceData) {
     let lengths = || curves.iter().flat_map(|points| points.iter()).map(|[tokens, _]| *tokens).filter(|tokens| *tokens > 0.0);
     let (lo, hi) = lengths().fold((f64::INFINITY, 0.0_f64), |(lo, hi), tokens| (lo.min(tokens), hi.max(tokens)));
     if hi <= 0.0 {
-        page.caption(CAPTION, &[], LEFT, RIGHT);
-        page.no_data(LEFT, RIGHT, SHARE_HEIGHT);
+        page.caption(CAPTION, &[], LEFT, page.right());
+        page.no_data(LEFT, page.right(), SHARE_HEIGHT);
         return;
     }
-    page.caption(CAPTION, &names(), LEFT, RIGHT);
+    page.caption(CAPTION, &names(), LEFT, page.right());
     let tokens = Quantity { label: "tokens of a request".to_owned(), log: true, ..Quantity::default() };
-    let x = Axis::log(lo, hi, &tokens.unit, (RIGHT - LEFT) / 70.0);
+    let x = Axis::log(lo, hi, &tokens.unit, (page.right() - LEFT) / 70.0);
     let y = Axis::rounded(0.0, 1.0, &Unit::Share, 5.0);
-    let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: SHARE_HEIGHT };
+    let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: SHARE_HEIGHT };
     let panel = Panel::new(&mut page.scene, rect, x, y);
     for (i, points) in curves.into_iter().enumerate() {
         // Lengths of 0 have no place on a logarithmic axis: the curve starts at its first positive one.

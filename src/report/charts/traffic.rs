@@ -7,7 +7,7 @@ use super::panel::{roomy_axis, value_axis};
 use super::scene::{Figure, Stroke};
 use super::style::{Key, curve};
 use super::thin::{Join, range};
-use super::timeline::{LEFT, RIGHT, Timeline, quantity};
+use super::timeline::{LEFT, Timeline, quantity};
 
 const RATE_HEIGHT: f64 = 280.0;
 const BACKLOG_HEIGHT: f64 = 130.0;
@@ -15,7 +15,7 @@ const BACKLOG_HEIGHT: f64 = 130.0;
 /// Requests per second by what becomes of them, and the requests that are not done.
 pub fn traffic(data: &TrafficData) -> Figure {
     let mut page = Page::new(&data.heading);
-    let mut timeline = Timeline::new(&mut page, &data.time, LEFT, RIGHT);
+    let mut timeline = Timeline::new(&mut page, &data.time, LEFT);
     rates(&mut page, &mut timeline, data);
     backlog(&mut page, &mut timeline, &data.unfinished);
     page.finish(&data.heading)

@@ -5,18 +5,20 @@ use super::font::{Weight, elide, width};
 use super::ink::Ink;
 use super::labels::{Placer, patch};
 use super::numbers::human;
-use super::page::{CAPTION, Entry, LABEL, MARGIN, Page, WIDTH};
+use super::page::{CAPTION, Entry, LABEL, MARGIN, Page};
 use super::panel::{Panel, TITLE_ROOM, label, patched};
 use super::scale::Axis;
 use super::scene::{Anchor, Figure, P, Rect, Scene, Stroke};
 use super::style::{Key, curve, marker};
 use super::thin::Join;
-use super::timeline::{LEFT, RIGHT};
+use super::timeline::LEFT;
 
 /// Most posts drawn one by one.
 const FEW: usize = 10;
 /// Height of a post's rows: label, stages, workers.
 const ROWS: f64 = 92.0;
+/// Room that the label of a post must keep beside the number of decisions.
+const LEAST_HEAD: f64 = 240.0;
 const STAGES: [&str; 3] = ["noticed", "all workers switched", "first changed decision"];
 /// Left end of the time axis in post rows; before it is the column "at the post".
 const START: f64 = LEFT + 84.0;
@@ -27,7 +29,7 @@ const AT_ONCE: f64 = START - 52.0;
 pub fn updates(data: &UpdatesData) -> Figure {
     let mut page = Page::new(&data.heading);
     match data.posts.len() {
-        0 => page.no_data(MARGIN, WIDTH - MARGIN, 160.0),
+        0 => page.no_data(page.margins().0, page.margins().1, 160.0),
         n if n <= FEW => rows(&mut page, &data.posts),
         _ => distributions(&mut page, &data.posts),
     }
@@ -65,9 +67,9 @@ fn rows(page: &mut Page, posts: &[PostStages]) {
     let mut legend: Vec<Entry> =
         (0..STAGES.len()).map(|i| (Key::Point(stage_style(i).0, stage_style(i).1), STAGES[i].to_owned())).collect();
     legend.push((Key::Upright(Stroke::solid(Ink::Text, 1.2)), "a worker switched".to_owned()));
-    page.caption("delay since the post", &legend, MARGIN, WIDTH - MARGIN);
+    page.caption("delay since the post", &legend, page.margins().0, page.margins().1);
     page.y += 4.0;
-    let rect = Rect { x: START, y: page.y, w: RIGHT - START, h: ROWS * posts.len() as f64 };
+    let rect = Rect { x: START, y: page.y, w: page.right() - START, h: ROWS * posts.len() as f64 };
     let none = Axis { ticks: Vec::new(), ..Axis::exact(0.0, 1.0, &Unit::Number, 1.0) };
     let panel = Panel::new(&mut page.scene, rect, delay_axis(posts.iter(), rect.w), none);
     for (i, post) in posts.iter().enumerate() {
@@ -86,15 +88,18 @@ fn place(panel: &Panel, delay: f64) -> f64 {
 }
 
 fn one(scene: &mut Scene, panel: &Panel, post: &PostStages, top: f64) {
-    scene.line((MARGIN, top), (RIGHT, top), Stroke::solid(Ink::Frame, 0.8));
+    scene.line((MARGIN, top), (panel.rect.right(), top), Stroke::solid(Ink::Frame, 0.8));
     let meanwhile = format!(
         "{} before noticed, {} until all switched",
         decisions(post.decisions_before_noticed),
         human(post.decisions_until_all as f64, &Unit::Number)
     );
     let wide = width(&meanwhile, LABEL, Weight::Regular);
-    let head = elide(&post.label, CAPTION, Weight::Bold, RIGHT - MARGIN - wide - 20.0);
-    scene.rect(Rect { x: MARGIN, y: top + 1.0, w: RIGHT - MARGIN, h: 20.0 }, Ink::Paper, 1.0);
+    let room = panel.rect.right() - MARGIN;
+    // On a narrow sheet the label of the post comes first; the decisions stand in the files.
+    let both = room - wide - 20.0 > LEAST_HEAD;
+    let head = elide(&post.label, CAPTION, Weight::Bold, if both { room - wide - 20.0 } else { room });
+    scene.rect(Rect { x: MARGIN, y: top + 1.0, w: panel.rect.right() - MARGIN, h: 20.0 }, Ink::Paper, 1.0);
     scene.line((START, top + 22.0), (START, top + ROWS), Stroke::solid(Ink::Frame, 1.0));
     scene.text(super::scene::Text {
         at: (MARGIN, top + 16.0),
@@ -104,7 +109,9 @@ fn one(scene: &mut Scene, panel: &Panel, post: &PostStages, top: f64) {
         anchor: Anchor::Start,
         ink: Ink::Text,
     });
-    label(scene, (RIGHT, top + 16.0), &meanwhile, Anchor::End, Ink::Muted);
+    if both {
+        label(scene, (panel.rect.right(), top + 16.0), &meanwhile, Anchor::End, Ink::Muted);
+    }
     stage_row(scene, panel, post, top + 46.0);
     worker_row(scene, panel, post, top + 76.0);
 }
@@ -116,7 +123,7 @@ fn decisions(count: u64) -> String {
 fn stage_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
     label(scene, (MARGIN, y + 4.0), "stages", Anchor::Start, Ink::Muted);
     let reached: Vec<(usize, f64)> = stages(post).iter().enumerate().filter_map(|(i, s)| Some((i, after(*s)?))).collect();
-    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 24.0, w: RIGHT + 4.0 - (START - 84.0), h: 46.0 });
+    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 24.0, w: panel.rect.right() + 4.0 - (START - 84.0), h: 46.0 });
     let ends: Vec<f64> = reached.iter().map(|(_, delay)| place(panel, *delay)).collect();
     if let (Some(from), Some(to)) = (ends.iter().copied().reduce(f64::min), ends.iter().copied().reduce(f64::max)) {
         scene.line((from, y), (to, y), Stroke::solid(Ink::Frame, 1.0));
@@ -147,9 +154,9 @@ fn stage_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
         let wanted = ends.iter().copied().fold(START, f64::max) + 14.0;
         let places = [
             Rect { x: wanted, y: y - h / 2.0, w, h },
-            Rect { x: RIGHT - w, y: y - h / 2.0, w, h },
-            Rect { x: RIGHT - w, y: y + 6.0, w, h },
-            Rect { x: RIGHT - w, y: y - 7.0 - h, w, h },
+            Rect { x: panel.rect.right() - w, y: y - h / 2.0, w, h },
+            Rect { x: panel.rect.right() - w, y: y + 6.0, w, h },
+            Rect { x: panel.rect.right() - w, y: y - 7.0 - h, w, h },
             Rect { x: START, y: y + 6.0, w, h },
         ];
         if let Some(rect) = placer.first(&places) {
@@ -177,7 +184,7 @@ fn worker_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
     let switched = post.workers.iter().filter_map(|(_, stage)| after(*stage));
     let ticks: Vec<Vec<P>> = switched.map(|delay| place(panel, delay)).map(|x| vec![(x, y - 7.0), (x, y + 7.0)]).collect();
     let text = format!("{} of {}", ticks.len(), post.workers.len());
-    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 14.0, w: RIGHT + 4.0 - (START - 84.0), h: 28.0 });
+    let mut placer = Placer::new(Rect { x: START - 84.0, y: y - 14.0, w: panel.rect.right() + 4.0 - (START - 84.0), h: 28.0 });
     ticks.iter().for_each(|tick| placer.avoid(Rect { x: tick[0].0 - 3.0, y: y - 7.0, w: 6.0, h: 14.0 }));
     let last = ticks.iter().map(|tick| tick[0].0).fold(START, f64::max);
     scene.lines(ticks, Stroke::solid(Ink::Text, 1.2));
@@ -186,10 +193,10 @@ fn worker_row(scene: &mut Scene, panel: &Panel, post: &PostStages, y: f64) {
     let text = if silent.is_empty() || silent.len() == post.workers.len() {
         format!("{text} switched")
     } else {
-        elide(&format!("{text} switched, not: {}", silent.join(", ")), LABEL, Weight::Regular, 380.0)
+        elide(&format!("{text} switched, not: {}", silent.join(", ")), LABEL, Weight::Regular, panel.rect.w.min(380.0))
     };
     let (w, h) = patch(&text);
-    let places = [last + 8.0, RIGHT - w, START + 4.0].map(|x| Rect { x, y: y - h / 2.0, w, h });
+    let places = [last + 8.0, panel.rect.right() - w, START + 4.0].map(|x| Rect { x, y: y - h / 2.0, w, h });
     if let Some(rect) = placer.first(&places) {
         patched(scene, rect, &text, Ink::Muted);
     }
@@ -203,8 +210,8 @@ fn distributions(page: &mut Page, posts: &[PostStages]) {
         (Key::Line(curve(i)), format!("{} ({reached} of {})", STAGES[i], posts.len()))
     };
     let legend: Vec<Entry> = (0..STAGES.len()).map(entry).collect();
-    page.caption("share of posts that reached a stage (%)", &legend, LEFT, RIGHT);
-    let rect = Rect { x: LEFT, y: page.y, w: RIGHT - LEFT, h: 300.0 };
+    page.caption("share of posts that reached a stage (%)", &legend, LEFT, page.right());
+    let rect = Rect { x: LEFT, y: page.y, w: page.right() - LEFT, h: 300.0 };
     let panel = Panel::new(&mut page.scene, rect, delay_axis(posts.iter(), rect.w), Axis::rounded(0.0, 1.0, &Unit::Share, 5.0));
     for i in 0..STAGES.len() {
         let mut delays: Vec<f64> = posts.iter().filter_map(|post| after(stages(post)[i])).collect();

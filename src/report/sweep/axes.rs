@@ -6,7 +6,7 @@ use crate::report::charts::data;
 use crate::stats::text;
 
 /// The field without its table: `active_decode_blocks_threshold`; a rate is the arrival rate.
-pub(super) fn short(axis: &Axis) -> String {
+pub(in crate::report) fn short(axis: &Axis) -> String {
     let name = |path: &String| {
         let last = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(path);
         if last == "rate" { "arrival rate".to_owned() } else { last.to_owned() }
@@ -25,7 +25,7 @@ pub(super) fn value_of(axis: &Axis, place: usize) -> String {
 }
 
 /// The axis for charts.
-pub(super) fn quantity(axis: &Axis) -> data::Quantity {
+pub(in crate::report) fn quantity(axis: &Axis) -> data::Quantity {
     let count = axis.values.len();
     let numbers: Option<Vec<f64>> =
         if axis.paths.len() > 1 { None } else { (0..count).map(|place| axis.number(place)).collect() };
@@ -41,7 +41,7 @@ pub(super) fn quantity(axis: &Axis) -> data::Quantity {
 }
 
 /// The place of a value along the axis of a chart.
-pub(super) fn x_of(axis: &Axis, place: usize) -> f64 {
+pub(in crate::report) fn x_of(axis: &Axis, place: usize) -> f64 {
     let numeric = axis.paths.len() == 1 && (0..axis.values.len()).all(|place| axis.number(place).is_some());
     axis.number(place).filter(|_| numeric).unwrap_or(place as f64)
 }
@@ -53,18 +53,28 @@ pub(super) fn name_of(measure: &Measure) -> &'static str {
 
 /// The measure for charts.
 pub(super) fn measure_quantity(measure: &Measure) -> data::Quantity {
-    let unit = match measure.unit {
+    quantity_of(measure.unit, measure.label)
+}
+
+/// A quantity with a unit of measures for charts.
+pub(in crate::report) fn quantity_of(unit: MeasureUnit, label: &str) -> data::Quantity {
+    let unit = match unit {
         MeasureUnit::Share => data::Unit::Share,
         MeasureUnit::Seconds => data::Unit::Seconds,
         MeasureUnit::PerSecond => data::Unit::Named("requests/s".to_owned()),
         MeasureUnit::Count => data::Unit::Number,
     };
-    data::Quantity { label: measure.label.to_owned(), unit, log: false, categories: Vec::new() }
+    data::Quantity { label: label.to_owned(), unit, log: false, categories: Vec::new() }
 }
 
 /// A value of a measure for people.
 pub(super) fn show(measure: &Measure, value: f64) -> String {
-    match measure.unit {
+    show_value(measure.unit, value)
+}
+
+/// A value with its unit for people.
+pub(in crate::report) fn show_value(unit: MeasureUnit, value: f64) -> String {
+    match unit {
         MeasureUnit::Share => text::percent(value),
         MeasureUnit::Seconds => text::duration(value * 1e9),
         MeasureUnit::PerSecond => format!("{}/s", text::significant(value, 3)),
@@ -92,15 +102,20 @@ pub(super) fn words(target: &Target) -> String {
 
 /// `at most 1 %`.
 pub(super) fn bound(target: &Target, measure: &Measure) -> String {
+    bound_of(target.at_least, target.value, measure.unit)
+}
+
+/// `at most 1 %`.
+pub(in crate::report) fn bound_of(at_least: bool, value: f64, unit: MeasureUnit) -> String {
     // A target is a round number: it is told as it was written.
-    let value = match measure.unit {
-        MeasureUnit::Share => format!("{} %", trim(target.value * 100.0)),
-        MeasureUnit::Seconds if target.value < 1.0 => format!("{} ms", trim(target.value * 1000.0)),
-        MeasureUnit::Seconds => format!("{} s", trim(target.value)),
-        MeasureUnit::PerSecond => format!("{}/s", trim(target.value)),
-        MeasureUnit::Count => trim(target.value),
+    let value = match unit {
+        MeasureUnit::Share => format!("{} %", trim(value * 100.0)),
+        MeasureUnit::Seconds if value < 1.0 => format!("{} ms", trim(value * 1000.0)),
+        MeasureUnit::Seconds => format!("{} s", trim(value)),
+        MeasureUnit::PerSecond => format!("{}/s", trim(value)),
+        MeasureUnit::Count => trim(value),
     };
-    format!("{} {value}", if target.at_least { "at least" } else { "at most" })
+    format!("{} {value}", if at_least { "at least" } else { "at most" })
 }
 
 /// Up to six significant digits without trailing zeros.

@@ -6,7 +6,7 @@ use crate::experiment::sweep::{Axis, Cell, Status, SweepResult, Target};
 use crate::report::charts::data::{
     Heading, HeatMapData, LoadCurveData, MultiplesData, SweepData, SweepPanel, SweepPoint, SweepSeries,
 };
-use crate::report::charts::{Figure, heat_map, load_curve, multiples, sweep_line};
+use crate::report::charts::{Chart, Figure};
 
 use super::axes::{chart_target, labelled, measure_quantity, quantity, short, show, x_of};
 
@@ -20,7 +20,9 @@ const MOST_LINES: usize = 6;
 pub struct SweepFigure {
     /// `charts/heat-map-rate_529`.
     pub name: String,
-    /// The figure.
+    /// What it is drawn from.
+    pub chart: Chart,
+    /// The figure, on a wide sheet.
     pub figure: Figure,
 }
 
@@ -28,7 +30,9 @@ pub struct SweepFigure {
 pub fn sweep_figures(result: &SweepResult) -> Vec<SweepFigure> {
     let view = View::new(result);
     let mut figures = Vec::new();
-    let mut add = |name: String, figure: Option<Figure>| figures.extend(figure.map(|figure| SweepFigure { name, figure }));
+    let mut add = |name: String, chart: Option<Chart>| {
+        figures.extend(chart.map(|chart| SweepFigure { name, figure: chart.figure(), chart }));
+    };
     for measure in view.measures() {
         match view.axes().len() {
             1 => add(format!("charts/line-{}", measure.name), Some(view.line(measure))),
@@ -110,6 +114,7 @@ impl<'a> View<'a> {
                 "{} to {} replications, until {} is known to {}",
                 d.replications, d.max_replications, precision.measure, precision.half_width
             ),
+            None if d.replications == 1 => "1 replication".to_owned(),
             None => format!("{} replications", d.replications),
         };
         format!("{}: {} cells, {replications} each, common random numbers, seed {}", d.name, d.cells(), d.seed)
@@ -120,7 +125,7 @@ impl<'a> View<'a> {
         let is_field = title.split(' ').next().is_some_and(|word| word.contains(['_', '.']));
         let mut chars = title.chars();
         let upper = chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default();
-        Heading { title: if is_field { title } else { upper }, subtitle: self.subtitle(), description: String::new() }
+        Heading { title: if is_field { title } else { upper }, subtitle: self.subtitle(), ..Heading::default() }
     }
 
     /// A line of cells along the axis `along`, at `places` of the others.
@@ -137,10 +142,10 @@ impl<'a> View<'a> {
         SweepSeries { name, points }
     }
 
-    fn line(&self, measure: &Measure) -> Figure {
+    fn line(&self, measure: &Measure) -> Chart {
         let axis = &self.axes()[0];
         let series = vec![self.series(0, &[0], String::new(), measure)];
-        sweep_line(&SweepData {
+        Chart::Line(SweepData {
             heading: self.heading(self.line_title(axis, measure)),
             x: quantity(axis),
             panel: self.panel(measure, series),
@@ -157,7 +162,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn map(&self, measure: &Measure) -> Figure {
+    fn map(&self, measure: &Measure) -> Chart {
         let (x, y) = self.across();
         let (columns, rows) = (&self.axes()[x], &self.axes()[y]);
         let at = |column: usize, row: usize| if x == 0 { self.cell(&[column, row]) } else { self.cell(&[row, column]) };
@@ -173,7 +178,7 @@ impl<'a> View<'a> {
             let places = self.result.description.grid.places(cell.cell);
             (places[x], places[y])
         });
-        heat_map(&HeatMapData {
+        Chart::HeatMap(HeatMapData {
             heading: self.heading(self.map_title(measure)),
             x_label: labelled(columns),
             x_values: (0..columns.values.len()).map(|place| columns.label(place)).collect(),
@@ -196,7 +201,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn multiples(&self, measure: &Measure) -> Figure {
+    fn multiples(&self, measure: &Measure) -> Chart {
         let along = self.rate.unwrap_or(2);
         let mut others: Vec<usize> = (0..3).filter(|axis| *axis != along).collect();
         others.sort_by_key(|axis| std::cmp::Reverse(self.axes()[*axis].values.len().min(MOST_LINES + 1)));
@@ -211,11 +216,15 @@ impl<'a> View<'a> {
             (caption, self.panel(measure, series.collect()))
         };
         let panels: Vec<(String, SweepPanel)> = (0..self.axes()[panels].values.len()).map(panel).collect();
-        multiples(&MultiplesData { heading: self.heading(self.map_title(measure)), x: quantity(&self.axes()[along]), panels })
+        Chart::Multiples(MultiplesData {
+            heading: self.heading(self.map_title(measure)),
+            x: quantity(&self.axes()[along]),
+            panels,
+        })
     }
 
     /// Offered load against goodput, p99 and success, where at most one other axis is swept.
-    fn load_curve(&self) -> Option<Figure> {
+    fn load_curve(&self) -> Option<Chart> {
         let along = self.rate.filter(|rate| self.axes().len() <= 2 && self.axes()[*rate].number(0).is_some())?;
         let other = (0..self.axes().len()).find(|axis| *axis != along);
         let panel = |name: &str| {
@@ -245,6 +254,6 @@ impl<'a> View<'a> {
         if let Some(other) = other {
             heading.subtitle += &format!("; a line for each {}", short(&self.axes()[other]));
         }
-        Some(load_curve(&LoadCurveData { heading, x: quantity(&self.axes()[along]), panels, ideal }))
+        Some(Chart::LoadCurve(LoadCurveData { heading, x: quantity(&self.axes()[along]), panels, ideal }))
     }
 }

@@ -57,10 +57,12 @@ fn slurm(file: &JobFile) -> String {
 #SBATCH --mem-per-cpu=1G
 #SBATCH --time=04:00:00
 set -eu
-# The first task submits the merge, which waits for the whole array.
+# The first task submits the merge, which waits for the whole array and goes if a shard fails.
 if [ "$SLURM_ARRAY_TASK_ID" = 0 ]; then
-  printf '#!/bin/sh\nexec shedcast merge %s/shard-* --out %s\n' {out} {out} |
-    sbatch --job-name={name}-merge --dependency="afterok:$SLURM_ARRAY_JOB_ID" --cpus-per-task=1
+  sbatch --job-name={name}-merge --dependency="afterok:$SLURM_ARRAY_JOB_ID" --kill-on-invalid-dep=yes --cpus-per-task=1 <<'MERGE'
+#!/bin/sh
+exec shedcast merge {out}/shard-* --out {out}
+MERGE
 fi
 # The shard is read from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT.
 {command} --jobs {jobs} --resume --out {out}/shard-"$SLURM_ARRAY_TASK_ID"
@@ -140,8 +142,35 @@ spec:
     )
 }
 
-/// The name as Slurm and Kubernetes take it: lowercase letters, digits and hyphens, at most 50.
+/// Characters of a sweep's name in the name of its job: Kubernetes allows 63 for the host name of a pod, which is the job's name
+/// with `shedcast-` before it and `-merge`, or the index of up to 10,000 shards, behind it.
+const LONGEST_NAME: usize = 63 - "shedcast-".len() - "-merge".len();
+
+/// The name as Slurm and Kubernetes take it: lowercase letters, digits and hyphens, no hyphen at the end.
 fn job_name(name: &str) -> String {
-    let text: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(50).collect();
-    format!("shedcast-{}", text.trim_matches('-'))
+    let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let text: String = plain.take(LONGEST_NAME).collect();
+    match text.trim_matches('-') {
+        "" => "shedcast-sweep".to_owned(),
+        text => format!("shedcast-{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_has_a_name_that_kubernetes_takes() {
+        for name in ["a queue", "Überlast", "-x-", "日本語", &"long ".repeat(30), "telemetry_delay"] {
+            let job = job_name(name);
+            let pods = [format!("{job}-9999"), format!("{job}-merge")];
+            assert!(pods.iter().all(|pod| pod.len() <= 63), "{job}");
+            assert!(
+                job.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') && !job.ends_with('-'),
+                "{job}"
+            );
+        }
+        assert_eq!([job_name("日本語"), job_name("My Queue")], ["shedcast-sweep", "shedcast-my-queue"]);
+    }
 }

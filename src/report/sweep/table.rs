@@ -1,55 +1,87 @@
 //! The sweep on one screen: the best cells, and why.
 
-use std::fmt::Write as _;
-
 use crate::experiment::measure_table::Measure;
 use crate::experiment::sweep::{Axis, Cell, Status, SweepResult, Verdict};
+use crate::report::screen::{Block, COLUMNS, Column, Item, Layout, List, Row, Screen, Table};
 
 use super::axes::{name_of, short, show_estimate, value_of, words};
 
-/// Cells that are listed.
+/// Cells that are listed on a screen.
 const LISTED: usize = 10;
+/// Cells that are listed on a page.
+const MOST_CELLS: usize = 500;
 
-/// The text.
+/// The text, of 80 columns.
 pub fn sweep_text(result: &SweepResult) -> String {
-    let d = &result.description;
-    let runs = result.records.len();
-    let mut text = format!("{}: {} cells, {runs} runs, seed {}\n", d.name, d.cells(), d.seed);
-    let ranking = result.ranking();
-    told_targets(result, &ranking, &mut text);
-    let listed: Vec<&Cell> = if ranking.is_empty() { nearest(result) } else { ranking.clone() };
-    rows(result, &listed[..listed.len().min(LISTED)], &mut text);
-    if listed.len() > LISTED {
-        let _ = writeln!(text, "  ... and {} more in cells.csv", listed.len() - LISTED);
-    }
-    why(result, &ranking, &mut text);
-    by_rate(result, &mut text);
-    troubles(result, &mut text);
-    text
+    sweep_screen(result).to_text(COLUMNS)
 }
 
-fn told_targets(result: &SweepResult, ranking: &[&Cell], text: &mut String) {
+/// The sweep in blocks: what it is and whether targets are met, the best cells, why, and what went wrong.
+pub fn sweep_screen(result: &SweepResult) -> Screen {
+    let d = &result.description;
+    let what = format!("{}: {} cells, {} runs, seed {}", d.name, d.cells(), result.records.len(), d.seed);
+    let ranking = result.ranking();
+    let listed: Vec<&Cell> = if ranking.is_empty() { nearest(result) } else { ranking.clone() };
+    let mut table = cells_table(result, &listed[..listed.len().min(LISTED)]);
+    if listed.len() > LISTED {
+        table.notes.push(format!("... and {} more in cells.csv", listed.len() - LISTED));
+    }
+    let blocks = [
+        Some(Block::Table(table)),
+        why(result, &ranking).map(Block::Text),
+        by_rate(result).map(Block::List),
+        troubles(result).map(Block::List),
+    ];
+    Screen { lead: vec![what, told_targets(result, &ranking)], blocks: blocks.into_iter().flatten().collect() }
+}
+
+/// All cells in their order, as far as a page has room for them.
+pub fn sweep_cells(result: &SweepResult) -> Table {
+    let cells: Vec<&Cell> = result.cells.iter().take(MOST_CELLS).collect();
+    let mut table = cells_table(result, &cells);
+    table.columns.push(Column { name: "status".to_owned(), rank: 0 });
+    table.rows.iter_mut().zip(&cells).for_each(|(row, cell)| row.cells.push(cell.status.name().to_owned()));
+    if result.cells.len() > MOST_CELLS {
+        table.notes.push(format!("... and {} more in cells.csv", result.cells.len() - MOST_CELLS));
+    }
+    table
+}
+
+/// What was found, in a sentence without a full stop: whether targets are met, or which cell is best where there is none.
+pub fn sweep_headline(result: &SweepResult) -> String {
+    let ranking = result.ranking();
+    let Some(best) = ranking.first().filter(|_| result.description.targets.is_empty()) else {
+        return told_targets(result, &ranking);
+    };
+    let others = match alike(result, &ranking).len() {
+        0 => String::new(),
+        1 => ", not to be told apart from another one".to_owned(),
+        n => format!(", not to be told apart from {n} others"),
+    };
+    format!("best of {} cells by {}: cell {}{others}", result.cells.len(), best_name(result), best.cell)
+}
+
+pub(super) fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
     let targets = &result.description.targets;
     if targets.is_empty() {
-        let _ = writeln!(text, "no target given (`--target 'rate_529<=1%'`): cells by {}", result.description.best);
-        return;
+        return format!("no target given (`--target 'rate_529<=1%'`): cells by {}", result.description.best);
     }
     let goal = targets.iter().map(words).collect::<Vec<_>>().join(", ");
     let sure = ranking.iter().filter(|cell| cell.verdict() == Some(Verdict::Met)).count();
-    let _ = match (ranking.len(), sure) {
-        (0, _) => writeln!(text, "targets: {goal}: no cell meets them; the nearest ones:"),
-        (n, sure) if n == sure => writeln!(text, "targets: {goal}: {n} cells meet them with their whole 95 % intervals"),
+    match (ranking.len(), sure) {
+        (n, 0) if n > 0 => format!("targets: {goal}: {n} cells meet them by their means, none with whole 95 % intervals"),
+        (0, _) => format!("targets: {goal}: no cell meets them; the nearest ones:"),
+        (n, sure) if n == sure => format!("targets: {goal}: {n} cells meet them with their whole 95 % intervals"),
         (n, sure) => {
-            writeln!(
-                text,
+            format!(
                 "targets: {goal}: {n} cells meet them, {sure} with their whole 95 % intervals, the others by their means only"
             )
         }
-    };
+    }
 }
 
 /// Cells that miss the targets by the least: first by the greatest relative excess over a bound.
-fn nearest(result: &SweepResult) -> Vec<&Cell> {
+pub(super) fn nearest(result: &SweepResult) -> Vec<&Cell> {
     let excess = |cell: &Cell| {
         let each = result.description.targets.iter().map(|target| {
             let mean = cell.mean(&target.measure).unwrap_or(f64::INFINITY);
@@ -65,7 +97,7 @@ fn nearest(result: &SweepResult) -> Vec<&Cell> {
 }
 
 /// The measures that are listed.
-fn columns(result: &SweepResult) -> Vec<&'static Measure> {
+pub(super) fn columns(result: &SweepResult) -> Vec<&'static Measure> {
     let d = &result.description;
     let wanted = d.targets.iter().map(|target| target.measure.as_str()).chain([d.best.as_str(), "rate_529", "ttft_p99"]);
     let mut columns: Vec<&Measure> = Vec::new();
@@ -77,13 +109,11 @@ fn columns(result: &SweepResult) -> Vec<&'static Measure> {
     columns
 }
 
-fn rows(result: &SweepResult, cells: &[&Cell], text: &mut String) {
+fn cells_table(result: &SweepResult, cells: &[&Cell]) -> Table {
     let (grid, measures) = (&result.description.grid, columns(result));
-    let mut table: Vec<Vec<String>> = Vec::new();
-    let head =
-        ["cell".to_owned()].into_iter().chain(grid.axes.iter().map(short)).chain(measures.iter().map(|m| m.name.to_owned()));
-    table.push(head.chain(["targets".to_owned()]).collect());
-    for cell in cells {
+    let figures = measures.iter().zip(2u8..).map(|(measure, rank)| Column { name: measure.name.to_owned(), rank });
+    let axes = grid.axes.iter().map(|axis| Column { name: short(axis), rank: 0 });
+    let rows = cells.iter().map(|cell| {
         let places = grid.places(cell.cell);
         let values = grid.axes.iter().zip(places).map(|(axis, place)| axis.label(place));
         let figures =
@@ -94,74 +124,98 @@ fn rows(result: &SweepResult, cells: &[&Cell], text: &mut String) {
             Some(Verdict::Missed) => "missed",
             None => "",
         };
-        table.push([cell.cell.to_string()].into_iter().chain(values).chain(figures).chain([verdict.to_owned()]).collect());
-    }
-    let widths: Vec<usize> =
-        (0..table[0].len()).map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
-    for row in &table {
-        let line = row.iter().zip(&widths).map(|(text, width)| format!("{text:<width$}")).collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "  {}", line.trim_end());
+        Row { name: cell.cell.to_string(), cells: values.chain(figures).chain([verdict.to_owned()]).collect() }
+    });
+    Table {
+        title: "cell".to_owned(),
+        rows: rows.collect(),
+        columns: axes.chain(figures).chain([Column { name: "targets".to_owned(), rank: 1 }]).collect(),
+        notes: Vec::new(),
+        layout: Layout::Listing,
     }
 }
 
-fn why(result: &SweepResult, ranking: &[&Cell], text: &mut String) {
-    let Some((best, rest)) = ranking.split_first() else { return };
+/// The measure that orders the cells.
+fn best_name(result: &SweepResult) -> &str {
+    let best = &result.description.best;
+    Measure::find(best).map_or(best.as_str(), |measure| name_of(measure))
+}
+
+/// Of the cells behind the best one, those that meet the targets as surely: the measure alone put them behind.
+fn rivals<'c>(ranking: &[&'c Cell]) -> Vec<&'c Cell> {
+    let Some((best, rest)) = ranking.split_first() else { return Vec::new() };
+    rest.iter().take(50).copied().filter(|cell| cell.verdict() == best.verdict()).collect()
+}
+
+/// The rivals that cannot be told apart from the best cell.
+fn alike(result: &SweepResult, ranking: &[&Cell]) -> Vec<usize> {
+    let told = |cell: &&Cell| result.cannot_tell(ranking[0].cell, cell.cell);
+    rivals(ranking).into_iter().filter(told).map(|cell| cell.cell).collect()
+}
+
+pub(super) fn why(result: &SweepResult, ranking: &[&Cell]) -> Option<String> {
+    let best = ranking.first()?;
     let d = &result.description;
-    let measure = Measure::find(&d.best).map_or(d.best.as_str(), |measure| name_of(measure));
     let among = if d.targets.is_empty() { "of all cells" } else { "of the cells that meet the targets" };
-    let _ = write!(text, "best {among} by {measure}: cell {} ({})", best.cell, d.grid.describe(best.cell));
-    // Others may meet the targets less surely: the measure alone did not put those behind.
-    let rivals: Vec<&&Cell> = rest.iter().take(50).filter(|cell| cell.verdict() == best.verdict()).collect();
-    let alike: Vec<String> =
-        rivals.iter().filter(|cell| result.cannot_tell(best.cell, cell.cell)).map(|cell| cell.cell.to_string()).collect();
-    let _ = match alike.len() {
-        0 if rivals.is_empty() => writeln!(text),
-        0 => writeln!(text, "; its paired difference to each of the {} next is clear of 0", rivals.len()),
-        1 => writeln!(text, "; cell {} cannot be told apart from it", alike[0]),
-        n => writeln!(text, "; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),
-    };
+    let said = format!("best {among} by {}: cell {} ({})", best_name(result), best.cell, d.grid.describe(best.cell));
+    let alike: Vec<String> = alike(result, ranking).iter().map(usize::to_string).collect();
+    Some(match (alike.len(), rivals(ranking).len()) {
+        (0, 0) => said,
+        (0, rivals) => format!("{said}; its paired difference to each of the {rivals} next is clear of 0"),
+        (1, _) => format!("{said}; cell {} cannot be told apart from it", alike[0]),
+        (n, _) => format!("{said}; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),
+    })
 }
 
 /// The best setting at each rate, where rates are swept among others: at a given load there is no choice of load.
-fn by_rate(result: &SweepResult, text: &mut String) {
+fn by_rate(result: &SweepResult) -> Option<List> {
     let grid = &result.description.grid;
-    let Some(rate) = grid.axes.iter().position(Axis::is_rate).filter(|_| grid.axes.len() > 1) else { return };
+    let rate = grid.axes.iter().position(Axis::is_rate).filter(|_| grid.axes.len() > 1)?;
     let ranking = result.ranking();
-    let _ = writeln!(text, "best setting at each {}:", short(&grid.axes[rate]));
-    for place in 0..grid.axes[rate].values.len() {
+    let item = |place: usize| {
         let best = ranking.iter().find(|cell| grid.places(cell.cell)[rate] == place);
         let said = best.map_or("none meets the targets".to_owned(), |cell| {
             let places = grid.places(cell.cell);
             let others = grid.axes.iter().zip(places).enumerate().filter(|(axis, _)| *axis != rate);
             others.map(|(_, (axis, place))| format!("{} {}", short(axis), axis.label(place))).collect::<Vec<_>>().join(", ")
         });
-        let _ = writeln!(text, "  {:>16}: {said}", value_of(&grid.axes[rate], place));
-    }
+        Item { text: format!("{}: {said}", value_of(&grid.axes[rate], place)), hint: None }
+    };
+    Some(List {
+        title: format!("best setting at each {}", short(&grid.axes[rate])),
+        items: (0..grid.axes[rate].values.len()).map(item).collect(),
+        more: String::new(),
+        warns: false,
+    })
 }
 
-fn troubles(result: &SweepResult, text: &mut String) {
+fn troubles(result: &SweepResult) -> Option<List> {
     let grid = &result.description.grid;
-    let mut told = 0;
-    for cell in result.cells.iter().filter(|cell| cell.status != Status::Ok && cell.status != Status::Incomplete) {
-        told += 1;
-        if told <= LISTED {
-            let (Status::Bounded(why) | Status::Failed(why)) = &cell.status else { continue };
+    let failed = result.cells.iter().filter_map(|cell| match &cell.status {
+        Status::Bounded(why) | Status::Failed(why) => {
             let why = why.lines().next().unwrap_or_default();
-            let _ = writeln!(text, "cell {} {}: {why} ({})", cell.cell, cell.status.name(), grid.describe(cell.cell));
+            Some(format!("cell {} {}: {why} ({})", cell.cell, cell.status.name(), grid.describe(cell.cell)))
         }
-    }
-    if told > LISTED {
-        let _ = writeln!(text, "... and {} more cells that failed or reached a bound", told - LISTED);
+        Status::Ok | Status::Incomplete => None,
+    });
+    let failed: Vec<String> = failed.collect();
+    let mut said: Vec<String> = failed.iter().take(LISTED).cloned().collect();
+    if failed.len() > LISTED {
+        said.push(format!("... and {} more cells that failed or reached a bound", failed.len() - LISTED));
     }
     let incomplete = result.cells.iter().filter(|cell| cell.status == Status::Incomplete).count();
     if incomplete > 0 {
-        let _ = writeln!(text, "{incomplete} of {} cells are not done", result.cells.len());
+        said.push(format!("{incomplete} of {} cells are not done", result.cells.len()));
     }
     let saturated = result.cells.iter().filter(|cell| cell.warnings.iter().any(|(code, _)| code == "saturated")).count();
     if saturated > 0 {
-        let _ = writeln!(
-            text,
-            "{saturated} cells are saturated: their latencies grow with the length of the run (column `warnings`)"
-        );
+        let cells = if saturated == 1 {
+            "1 cell is saturated: its".to_owned()
+        } else {
+            format!("{saturated} cells are saturated: their")
+        };
+        said.push(format!("{cells} latencies grow with the length of the run (column `warnings`)"));
     }
+    let items: Vec<Item> = said.into_iter().map(|text| Item { text, hint: None }).collect();
+    (!items.is_empty()).then(|| List { title: "warnings".to_owned(), items, more: String::new(), warns: true })
 }

@@ -2,8 +2,8 @@
 
 use crate::experiment::measure_table::Measure;
 use crate::experiment::sweep::{Cell, Status};
+use crate::report::charts::Chart;
 use crate::report::charts::data::{ParetoData, ParetoPoint};
-use crate::report::charts::{Figure, pareto};
 
 use super::axes::{chart_target, measure_quantity, short, show, value_of, x_of};
 use super::charts::View;
@@ -13,7 +13,7 @@ const MOST_POINTS: usize = 400;
 
 impl View<'_> {
     /// Refusing against waiting, at one rate where rates are swept: the highest at which some setting meets the targets.
-    pub(super) fn pareto(&self) -> Option<Figure> {
+    pub(super) fn pareto(&self) -> Option<Chart> {
         let (x, y) = (Measure::find("rate_529")?, Measure::find("ttft_p99")?);
         if self.axes().len() == 1 && self.rate.is_some() {
             return None;
@@ -91,7 +91,7 @@ impl View<'_> {
                 )
             }
         };
-        Some(pareto(&ParetoData {
+        Some(Chart::Pareto(ParetoData {
             heading: self.heading(title),
             x: measure_quantity(x),
             y: measure_quantity(y),

@@ -29,7 +29,7 @@ fn data(name: &str, summary: &TraceSummary) -> TraceData {
     };
     let shares = |of: &[(u32, f64)]| of.iter().map(|(tokens, share)| [f64::from(*tokens), *share]).collect();
     TraceData {
-        heading: Heading { title: title(summary), subtitle: subtitle(name, summary), description: String::new() },
+        heading: Heading { title: title(summary), subtitle: subtitle(name, summary), ..Heading::default() },
         span,
         requests: rate(|interval| interval.requests),
         mean_rate: summary.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.rate),

@@ -54,6 +54,8 @@ impl Scenario {
             QuantileMethod::RoundedRank => "rounded_rank",
         };
         w.line("quantile_method", quoted(method));
+        w.line("metrics", self.output.metrics);
+        w.line("metrics_epoch", quoted(self.output.metrics_epoch));
         w.header("[limits]");
         w.line("max_events", self.limits.max_events);
         w.line("max_requests_in_system", self.limits.max_requests_in_system);

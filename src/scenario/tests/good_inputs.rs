@@ -149,6 +149,8 @@ fn the_resolved_sketch_leaves_nothing_out() {
     decision_quality = "auto"
     timeseries_interval = "auto"
     quantile_method = "nearest_rank"
+    metrics = false
+    metrics_epoch = "2026-01-01T00:00:00Z"
 
     [limits]
     max_events = 1000000000000

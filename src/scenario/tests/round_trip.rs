@@ -193,6 +193,8 @@ fn scenario() -> impl Strategy<Value = String> {
         ("output.requests", &["true"]),
         ("output.timeseries_interval", &["\"1s\"", "\"auto\""]),
         ("output.quantile_method", &["\"rounded_rank\""]),
+        ("output.metrics", &["true"]),
+        ("output.metrics_epoch", &["\"2027-02-03T04:05:06.789Z\"", "\"1970-01-01T00:00:00Z\""]),
         ("limits.max_events", &["7"]),
         ("limits.max_requests_in_system", &["8"]),
         ("limits.max_output_bytes", &["9"]),

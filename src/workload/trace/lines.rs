@@ -208,7 +208,7 @@ mod tests {
             (b"ok\n\xc3\x28\n", "t:2: bytes that"),
         ] {
             let message = read(bytes).unwrap_err().to_string();
-            assert!(message.starts_with(what) && message.contains("\nhint: "), "{message}");
+            assert!(message.starts_with(what) && message.contains("\n  hint: "), "{message}");
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for path in [dir.path().join("none.csv"), dir.path().to_owned()] {
             let message = Lines::open(&path).err().unwrap().to_string();
-            assert!(message.contains("cannot read the trace") && message.contains("\nhint: "), "{message}");
+            assert!(message.contains("cannot read the trace") && message.contains("\n  hint: "), "{message}");
         }
     }
 }

@@ -120,7 +120,7 @@ fn case_50_a_row_without_a_timestamp_is_an_error_that_names_it() {
     for file in ["50-missing.jsonl", "50-text.jsonl", "50-nan.jsonl"] {
         let message = failure("50", &[&trace(file, "")]);
         assert!(message.contains(&format!("{file}:2:")) && message.contains("`timestamp`"), "file, line and field: {message}");
-        assert!(message.contains("\nhint: "), "{message}");
+        assert!(message.contains("\n  hint: "), "{message}");
         assert!(file != "50-text.jsonl" || message.contains("abc"), "the value is shown: {message}");
     }
 }

@@ -1,10 +1,13 @@
 //! What every figure needs.
 
+use super::super::sheet::Sheet;
+use serde::{Deserialize, Serialize};
+
 /// One sample: x (usually seconds since the start of the run), then the value.
 pub type Sample = [f64; 2];
 
 /// What stands above every figure, and what a reader who cannot see it is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heading {
     /// The finding in a sentence, e.g. "9.4 % of attempts refused, nearly all in the burst". Wraps over several lines.
     pub title: String,
@@ -12,6 +15,9 @@ pub struct Heading {
     pub subtitle: String,
     /// The figure in words, for `<desc>`; where it is empty the title and the subtitle serve.
     pub description: String,
+    /// What the figure is drawn on.
+    #[serde(skip)]
+    pub sheet: Sheet,
 }
 
 /// What a number counts, which decides how it is written.

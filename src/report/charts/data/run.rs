@@ -1,29 +1,36 @@
 //! Figures of one run.
 
+use serde::{Deserialize, Serialize};
+
 use super::common::{Heading, Sample};
+use super::gaps;
 
 /// A named curve.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Name in the legend.
     pub name: String,
     /// Samples in ascending x.
+    #[serde(deserialize_with = "gaps::samples")]
     pub points: Vec<Sample>,
 }
 
 /// Lowest, mean and highest of many members over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Lowest of the members, at ascending times.
+    #[serde(deserialize_with = "gaps::samples")]
     pub low: Vec<Sample>,
     /// Their mean.
+    #[serde(deserialize_with = "gaps::samples")]
     pub mean: Vec<Sample>,
     /// Highest of the members.
+    #[serde(deserialize_with = "gaps::samples")]
     pub high: Vec<Sample>,
 }
 
 /// Members one by one while they are few, else as a band.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Spread {
     /// One curve for each member; at most eight stay readable, more are drawn as a band of them.
     Each(Vec<Curve>),
@@ -38,7 +45,7 @@ impl Default for Spread {
 }
 
 /// Why an instant is marked by a vertical line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MarkKind {
     /// A threshold update was posted.
     Post,
@@ -49,7 +56,7 @@ pub enum MarkKind {
 }
 
 /// A marked instant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Seconds since the start.
     pub at: f64,
@@ -60,7 +67,7 @@ pub struct Mark {
 }
 
 /// The span of simulated time that a figure covers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeFrame {
     /// First instant, seconds since the start of the run.
     pub start: f64,
@@ -71,7 +78,7 @@ pub struct TimeFrame {
 }
 
 /// Overload responses over time by reason, in bins of time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Refusals {
     /// Start of each bin, ascending; a bin ends where the next one starts, the last one at the end of the frame.
     pub bins: Vec<f64>,
@@ -80,22 +87,25 @@ pub struct Refusals {
 }
 
 /// One reason of refusal.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// Its name, e.g. `all_workers_busy`.
     pub name: String,
     /// Share of attempts refused for it, one per bin.
+    #[serde(deserialize_with = "gaps::values")]
     pub shares: Vec<f64>,
 }
 
 /// Engine slots and overflow queue of one worker.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerOccupancy {
     /// Name of the worker.
     pub name: String,
     /// Engine slots in use over time.
+    #[serde(deserialize_with = "gaps::samples")]
     pub slots: Vec<Sample>,
     /// Requests truly waiting in the overflow queue over time.
+    #[serde(deserialize_with = "gaps::samples")]
     pub queue: Vec<Sample>,
     /// N, `None` without a gate.
     pub slot_limit: Option<f64>,
@@ -104,7 +114,7 @@ pub struct WorkerOccupancy {
 }
 
 /// Engine slots and overflow queues of a fleet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Occupancy {
     /// Worker by worker; more than eight are drawn as a band of them.
     Workers(Vec<WorkerOccupancy>),
@@ -122,18 +132,21 @@ pub enum Occupancy {
 }
 
 /// How many workers were busy, out of how many.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BusyCount {
     /// Workers in the excluded set by the monitor over time.
+    #[serde(deserialize_with = "gaps::samples")]
     pub busy: Vec<Sample>,
     /// Workers under a lease over time; may be empty.
+    #[serde(deserialize_with = "gaps::samples")]
     pub leased: Vec<Sample>,
     /// Registered workers over time.
+    #[serde(deserialize_with = "gaps::samples")]
     pub discovered: Vec<Sample>,
 }
 
 /// A load per rank against the thresholds it is compared with.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPanel {
     /// The load: used KV blocks over `kv_total_blocks` (a share), or active prefill tokens.
     pub load: Spread,
@@ -142,7 +155,7 @@ pub struct LoadPanel {
 }
 
 /// Rank loads against thresholds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
     /// Decode: share of KV blocks in use.
     pub decode: Option<LoadPanel>,
@@ -151,7 +164,7 @@ pub struct Loads {
 }
 
 /// A run at a glance: panels on one time axis. A panel without data is left out.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewData {
     /// Title and description.
     pub heading: Heading,
@@ -168,26 +181,31 @@ pub struct OverviewData {
 }
 
 /// What flows through the cluster over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrafficData {
     /// Title and description.
     pub heading: Heading,
     /// Time axis and marked instants.
     pub time: TimeFrame,
     /// Requests offered per second, from each instant on.
+    #[serde(deserialize_with = "gaps::samples")]
     pub offered: Vec<Sample>,
     /// Attempts per second.
+    #[serde(deserialize_with = "gaps::samples")]
     pub attempts: Vec<Sample>,
     /// Requests completed within the latency targets, per second.
+    #[serde(deserialize_with = "gaps::samples")]
     pub goodput: Vec<Sample>,
     /// Attempts per second that workers computed for nobody; empty where there were none.
+    #[serde(deserialize_with = "gaps::samples")]
     pub orphans: Vec<Sample>,
     /// Requests in the system or waiting to retry.
+    #[serde(deserialize_with = "gaps::samples")]
     pub unfinished: Vec<Sample>,
 }
 
 /// 529 rate by reason over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RefusalsData {
     /// Title and description.
     pub heading: Heading,
@@ -198,7 +216,7 @@ pub struct RefusalsData {
 }
 
 /// Engine slots and overflow queue against N and Q.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OccupancyData {
     /// Title and description.
     pub heading: Heading,
@@ -209,7 +227,7 @@ pub struct OccupancyData {
 }
 
 /// Rank loads against thresholds over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadsData {
     /// Title and description.
     pub heading: Heading,
@@ -220,7 +238,7 @@ pub struct LoadsData {
 }
 
 /// Why a worker takes no request just now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum BusyState {
     /// Every rank busy by its decode blocks.
     Decode,
@@ -235,7 +253,7 @@ pub enum BusyState {
 }
 
 /// A span of time in one state. Time outside all spans is "eligible".
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BusySpan {
     /// First instant, seconds.
     pub from: f64,
@@ -246,7 +264,7 @@ pub struct BusySpan {
 }
 
 /// The states of one worker.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BusyRow {
     /// Name of the worker.
     pub name: String,
@@ -255,7 +273,7 @@ pub struct BusyRow {
 }
 
 /// Busy set as a timeline per worker; more than 64 workers are drawn in groups of neighbours.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BusyData {
     /// Title and description.
     pub heading: Heading,
@@ -266,7 +284,7 @@ pub struct BusyData {
 }
 
 /// When a stage of a threshold update was reached.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Stage {
     /// This many seconds after the post (0 or more).
     After(f64),
@@ -279,7 +297,7 @@ pub enum Stage {
 }
 
 /// The stages of one post at one frontend.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostStages {
     /// Which post at which frontend, and what it changed.
     pub label: String,
@@ -298,7 +316,7 @@ pub struct PostStages {
 }
 
 /// Stages of threshold updates. More than ten posts are drawn as distributions of the delays.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UpdatesData {
     /// Title and description.
     pub heading: Heading,
@@ -307,11 +325,12 @@ pub struct UpdatesData {
 }
 
 /// Distribution of one latency.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyCurve {
     /// Its name, e.g. "time to first token".
     pub name: String,
     /// Latency in seconds (above 0), then share of requests at or below it; both ascending.
+    #[serde(deserialize_with = "gaps::samples")]
     pub cumulative: Vec<Sample>,
     /// Percentiles to mark: name ("p99") and latency in seconds.
     pub quantiles: Vec<(String, f64)>,
@@ -320,7 +339,7 @@ pub struct LatencyCurve {
 }
 
 /// Which side of a distribution is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tail {
     /// Share of requests at or below a latency.
     #[default]
@@ -330,7 +349,7 @@ pub enum Tail {
 }
 
 /// Latency distributions, one panel each.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyData {
     /// Title and description.
     pub heading: Heading,

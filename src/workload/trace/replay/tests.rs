@@ -51,7 +51,7 @@ fn of_text(name: &str, content: &str, options: TraceOptions) -> Result<(Vec<u64>
 
 fn error_of(name: &str, content: &str, options: TraceOptions) -> String {
     let message = of_text(name, content, options).unwrap_err().to_string();
-    assert!(message.contains("\nhint: ") && message.contains("expected"), "{message}");
+    assert!(message.contains("\n  hint: ") && message.contains("expected"), "{message}");
     message
 }
 

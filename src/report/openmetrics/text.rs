@@ -1,0 +1,105 @@
+//! OpenMetrics text 1.0.0: families, then series, then time.
+
+use std::io::{self, Read, Seek, Write};
+
+use super::catalogue::{Catalogue, Family, bounds_of};
+use super::scrape::ScrapeError;
+use super::spool::Spool;
+use crate::control::metrics::{Metric, MetricKind};
+
+/// Values that are held in memory at a time: 32 MB.
+const MOST_VALUES: usize = 4_000_000;
+/// What the name of a counter's samples ends with, and that of its family does not.
+const TOTAL: &str = "_total";
+
+/// Writes everything that is in the spool, a row for each of `dates` (milliseconds since 1970).
+pub(super) fn write<F: Read + Write + Seek>(
+    catalogue: &Catalogue,
+    dates: &[i64],
+    spool: &mut Spool<F>,
+    out: &mut impl Write,
+) -> Result<(), ScrapeError> {
+    let stamps: Vec<String> = dates.iter().map(|millis| stamp(*millis)).collect();
+    let mut first = 0;
+    for family in &catalogue.families {
+        head(family.metric, out).map_err(ScrapeError::Text)?;
+        let width = family.width();
+        let at_a_time = (MOST_VALUES / width / stamps.len().max(1)).max(1);
+        for some in family.series.chunks(at_a_time) {
+            let count = width * some.len();
+            let values = spool.columns(first, count).map_err(ScrapeError::Spool)?;
+            for (place, series) in some.iter().enumerate() {
+                let names = names(family, &series.labels);
+                let rows = values.chunks(count).map(|row| &row[place * width..(place + 1) * width]);
+                samples(&names, rows.zip(&stamps), out).map_err(ScrapeError::Text)?;
+            }
+            first += count;
+        }
+    }
+    out.write_all(b"# EOF\n").and_then(|()| out.flush()).map_err(ScrapeError::Text)
+}
+
+/// What stands before the samples of a family.
+fn head(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
+    let (family, kind) = match metric.kind {
+        MetricKind::Counter => (metric.name.strip_suffix(TOTAL).unwrap_or(metric.name), "counter"),
+        MetricKind::Gauge => (metric.name, "gauge"),
+        MetricKind::Histogram(_) => (metric.name, "histogram"),
+    };
+    writeln!(out, "# HELP {family} {}.", metric.help)?;
+    writeln!(out, "# TYPE {family} {kind}")?;
+    // The format allows a unit only where the name ends with it.
+    let named = !metric.unit.is_empty() && family.strip_suffix(metric.unit).is_some_and(|rest| rest.ends_with('_'));
+    if named { writeln!(out, "# UNIT {family} {}", metric.unit) } else { Ok(()) }
+}
+
+/// What stands before the value of each column of a series.
+fn names(family: &Family, labels: &str) -> Vec<String> {
+    let name = family.metric.name;
+    let Some(bounds) = bounds_of(family) else { return vec![format!("{name}{{{labels}}} ")] };
+    let bounds = bounds.iter().map(|bound| format!("{bound:?}")).chain(["+Inf".to_owned()]);
+    let buckets = bounds.map(|bound| format!("{name}_bucket{{{labels},le=\"{bound}\"}} "));
+    buckets.chain([format!("{name}_sum{{{labels}}} ")]).collect()
+}
+
+fn samples<'a>(names: &[String], rows: impl Iterator<Item = (&'a [f64], &'a String)>, out: &mut impl Write) -> io::Result<()> {
+    // A histogram has a count too, which equals its last bucket.
+    let count = (names.len() > 1).then(|| names[names.len() - 1].replacen("_sum{", "_count{", 1));
+    for (row, stamp) in rows {
+        for (name, value) in names.iter().zip(row).filter(|(_, value)| !value.is_nan()) {
+            writeln!(out, "{name}{value} {stamp}")?;
+        }
+        if let (Some(name), [.., all, _]) = (&count, row) {
+            writeln!(out, "{name}{all} {stamp}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A date in seconds, such that a reader who multiplies by 1,000 and cuts off the rest, as Prometheus does, gets the very
+/// milliseconds.
+fn stamp(millis: i64) -> String {
+    let (seconds, rest) = (millis / 1000, millis % 1000);
+    let text = match rest {
+        0 => seconds.to_string(),
+        _ => format!("{seconds}.{rest:03}").trim_end_matches('0').to_owned(),
+    };
+    let read = |text: &str| text.parse::<f64>().map_or(0, |seconds| (seconds * 1000.0) as i64);
+    // Most decimals are no floats: one that lies just below its millisecond is moved up by half a microsecond.
+    if read(&text) == millis { text } else { format!("{seconds}.{rest:03}0005") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_read_back_to_its_millisecond() {
+        assert_eq!((stamp(0), stamp(1_500), stamp(1_767_225_600_000)), ("0".into(), "1.5".into(), "1767225600".into()));
+        for millis in (1_767_225_600_000..1_767_225_610_000).chain(253_370_000_000_000..253_370_000_002_000).chain(0..3_000) {
+            let text = stamp(millis);
+            let read = text.parse::<f64>().unwrap() * 1000.0;
+            assert_eq!(read as i64, millis, "{text}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What each key of a scenario means, for editors that show it while one writes.
+
+/// What the value at `path` is: by its whole path, or by its key alone.
+pub(super) fn about(path: &str) -> &'static str {
+    if let Some((_, text)) = PATHS.iter().find(|(known, _)| *known == path) {
+        return text;
+    }
+    // An entry of a list is what the list is of.
+    if let Some(list) = path.strip_suffix(".*") {
+        return about(list);
+    }
+    let key = path.rsplit('.').next().unwrap_or_default();
+    KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text)
+}
+
+/// Keys whose meaning depends on where they stand.
+const PATHS: &[(&str, &str)] = &[
+    ("fleet", "The workers: how many, what they compute with, and when they turn requests away."),
+    ("frontend", "The frontends: routing, busy thresholds, and what they answer when nobody is free."),
+    ("requests", "Requests that arrive at most; the run ends when they have drained."),
+    ("output.requests", "Whether to write requests.csv, a row per attempt."),
+    ("workload.requests", "Requests written out one by one, or in rows."),
+    ("workload.requests.*", "A request, or `count` of them `every` so often."),
+    ("workload.requests.*.every", "Time from one of the `count` requests to the next."),
+    ("workload.requests.*.service_time", "What an opaque worker takes for it."),
+    ("workload.requests.*.worker", "The worker it is pinned to, counted from 1."),
+    ("workload.requests.*.input_tokens", "Prompt tokens."),
+    ("workload.requests.*.output_tokens", "Generated tokens."),
+    ("workload.trace.class", "Class of its requests, unless `class_column` says it."),
+    ("workload.trace.input_tokens", "Prompt tokens where the trace has none."),
+    ("workload.trace.output_tokens", "Generated tokens where the trace has none."),
+    ("workload.trace.columns", "Where the fields stand in a file of no known format."),
+    ("workload.trace.columns.input_tokens", "Column or field of the prompt tokens."),
+    ("workload.trace.columns.output_tokens", "Column or field of the generated tokens."),
+    ("workload.trace.columns.service_time", "Column or field of the service time."),
+    ("workload.trace", "A recorded trace to replay: its path, or a table with options."),
+    ("frontend.frontends", "How many frontends there are; each sees only its own requests."),
+    ("events.*.frontends", "Frontends the event reaches, counted from 0."),
+    ("events.*.frontends.*", "A frontend, counted from 0."),
+    ("events.*.every", "Period of an event that repeats."),
+    ("events.*.load", "Load events that frontends receive, as a worker would publish them."),
+    ("events.*.scheduler_load", "A batch of loads as a router publishes it."),
+    ("events.*.scale.workers", "Workers that shall be there."),
+    ("events.*.scale.load_time", "Time a worker takes to load before it registers."),
+    ("events.*.worker_crash.load_time", "Time the worker takes to load before it registers again."),
+    ("frontend.active_decode_blocks_threshold", "A worker is busy when every rank uses more than this share of its KV blocks."),
+    ("frontend.active_prefill_tokens_threshold", "A worker is busy when every rank has more prefill tokens than this."),
+    (
+        "frontend.active_prefill_tokens_threshold_frac",
+        "A worker is busy when every rank has more prefill tokens than this times its `max_num_batched_tokens`.",
+    ),
+    ("fleet.kv_total_blocks", "KV blocks of a rank."),
+    ("fleet.worker_types.*.kv_total_blocks", "KV blocks of a rank."),
+    ("fleet.max_num_batched_tokens", "Tokens of a step at most, per rank."),
+    ("fleet.worker_types.*.max_num_batched_tokens", "Tokens of a step at most, per rank."),
+    ("sweep.grid", "Axes: a field and its values, a list or a range such as \"0.5..0.95 step 0.05\"."),
+    ("sweep.target", "What a good cell has, such as \"rate_529<=1%\"."),
+    ("sweep.target.*", "What a good cell has, such as \"rate_529<=1%\"."),
+    ("limits.max_events", "Events processed at most; the run ends there with an outcome of its own."),
+    ("max_events", "As `limits.max_events`."),
+    ("clients.retry.max", "Longest back-off."),
+    ("clients.retry.initial", "First back-off."),
+    ("clients.closed_loop.think_time", "Time from an answer to the user's next request."),
+    ("telemetry.delay", "Time a load report takes to a frontend."),
+    ("events.*.network_delay.delay", "What each direction takes."),
+    ("events.*.network_delay.worker", "The worker concerned, counted from 1; all without it."),
+    ("#arrivals.rate", "Requests per second: a number, or pieces in the order of time."),
+    ("#arrivals.rate.*", "A rate from an instant on."),
+    ("#arrivals.rate.*.at", "The instant from which it holds."),
+    ("#arrivals.rate.*.rate", "Requests per second."),
+    ("#arrivals.cv", "Coefficient of variation of the gaps between arrivals."),
+    ("#lengths.max", "Longer ones are cut to this."),
+    ("#lengths.min", "Shorter ones are raised to this."),
+    ("#engine.decode", "Step time per decoding sequence; in milliseconds, a list: constant, per sequence, per context token."),
+    ("#engine.prefill", "Step time per prefill token; in milliseconds, a list: constant, per token, per token squared."),
+    ("#advertised.kv_total_blocks", "What is reported instead of the truth."),
+    ("#advertised.max_num_batched_tokens", "What is reported instead of the truth."),
+    ("#advertised.data_parallel_size", "What is reported instead of the truth."),
+    ("#telemetry_fault.worker", "The worker concerned, counted from 1; all without it."),
+    ("#telemetry_fault.rank", "The rank concerned, counted from 0; all without it."),
+    ("fleet.worker_types.*.name", "Name of the type in reports."),
+    ("name", "Titles the results and names their folder."),
+    ("engine", "Step-time coefficients."),
+];
+
+/// Keys that mean the same everywhere.
+const KEYS: &[(&str, &str)] = &[
+    ("$schema", "The schema of this file, for editors; it changes nothing."),
+    ("active_decode_blocks", "KV blocks of active sequences."),
+    ("active_decode_blocks_threshold", "The posted decode threshold; left out, it stays."),
+    ("active_prefill_tokens", "Prefill tokens in progress."),
+    ("active_prefill_tokens_threshold", "The posted prefill threshold; left out, it stays."),
+    ("active_prefill_tokens_threshold_frac", "The posted fraction of the prefill budget; left out, it stays."),
+    ("advertised", "What workers report, where it differs from what they have."),
+    ("alpha", "Tail index: the smaller, the heavier the tail."),
+    ("arrival", "Column or field of the arrival time."),
+    ("arrival_unit", "Unit of arrival times."),
+    ("arrivals", "How requests arrive."),
+    ("at", "Instant, as the time since the start of the run."),
+    ("attempts", "Attempts of a request in all, the first included."),
+    ("backoff", "Whether back-offs grow."),
+    ("base", "Fixed time of a step, in seconds or with a unit."),
+    ("baseline", "The cell that differences are taken to."),
+    ("best", "The measure that orders the cells that meet the targets."),
+    ("block_size", "As `kv_cache_block_size`."),
+    ("budget", "Throttle of retries, as gRPC has it."),
+    ("class", "Name of the class in reports."),
+    ("class_column", "Column or field with the names of classes."),
+    ("classes", "Several streams of requests, each with a name."),
+    ("clients", "What clients do: patience, retries, closed loops."),
+    ("closed_loop", "Users who send their next request after the answer to the last."),
+    ("components", "Distributions that are mixed."),
+    ("context", "Step time per token of context, in seconds or with a unit."),
+    ("cost", "Cost of a worker, in units of your own."),
+    ("count", "How many requests."),
+    ("cv", "Coefficient of variation: standard deviation over mean."),
+    ("data_parallel_size", "Ranks of a worker, each with its own KV blocks."),
+    ("debounce", "Trailing debounce of a worker's load reports."),
+    ("decision_quality", "Whether decisions are judged by what a frontend without delay would have known."),
+    ("dequantise", "Spread arrivals at random over ticks of this width."),
+    ("dequantize", "As `dequantise`."),
+    ("description", "What the scenario shows, for people."),
+    ("discovery_delay", "Time until a frontend learns that a worker is gone."),
+    ("distribution", "Kind of distribution."),
+    ("dp_lockstep", "Whether the ranks of a worker step together."),
+    ("e2e", "Target of the end-to-end time."),
+    ("engine", "A preset by name, a preset file, or step-time coefficients."),
+    ("engine_request_limit", "N: requests in the engine of a worker at most."),
+    ("events", "What happens when."),
+    ("factor", "How many times as long the worker takes."),
+    ("for", "How long it lasts."),
+    ("format", "Format by name; recognised where it is left out."),
+    ("hash_block_size", "Tokens of one block of `hash_ids`."),
+    ("header", "Whether the first line has names."),
+    ("high", "The largest value."),
+    ("horizon", "End of the run."),
+    ("http_overload_status_code", "As `overload_status_code`."),
+    ("input_tokens", "Prompt tokens of a request."),
+    ("jitter", "How back-offs are spread at random."),
+    ("kv_cache_block_size", "Tokens in a KV block."),
+    ("kv_total_blocks", "KV blocks of a rank."),
+    ("kv_used_blocks", "KV blocks in use, as the worker reports them."),
+    ("length_correlation", "Correlation of prompt and output lengths."),
+    ("limits", "Bounds of the run; reaching one ends it with an outcome of its own."),
+    ("loss", "Share of load reports that are lost."),
+    ("low", "The smallest value."),
+    ("max_gap", "Longer gaps between arrivals are cut to this."),
+    ("max_in_flight", "Users of a closed loop who do not think."),
+    ("max_input_tokens", "Longer prompts are cut to this."),
+    ("max_model_len", "Longest prompt and output together; longer requests are unservable."),
+    ("max_num_batched_tokens", "Tokens of a step at most, per rank."),
+    ("max_num_seqs", "Running sequences at most, per rank."),
+    ("max_output_bytes", "Bytes of a file of results at most."),
+    ("max_output_tokens", "Longer outputs are cut to this."),
+    ("max_replications", "Replications of a cell at most."),
+    ("max_requests_in_system", "Requests in the system or waiting to retry at most."),
+    ("max_rows", "Rows that are read at most."),
+    ("max_tokens", "Tokens of the budget at the start, and at most."),
+    ("mean", "The mean."),
+    ("mean_off", "Mean time in the off state."),
+    ("mean_on", "Mean time in the on state."),
+    ("migration_limit", "How often a broken request moves on to another worker."),
+    ("model", "Name of the model."),
+    ("name", "Name in reports."),
+    ("network_delay", "Dispatches and answers take longer."),
+    ("off_rate", "Requests per second while off."),
+    ("on_rate", "Requests per second while on."),
+    ("on_timeout", "Whether a request that timed out is sent again."),
+    ("output", "What is written, and how."),
+    ("output_tokens", "Generated tokens of a request."),
+    ("overload_lease", "How long a frontend avoids a worker that turned a request away."),
+    ("overload_status_code", "Status of an overload response."),
+    ("p99", "The 99th percentile."),
+    ("paired", "Axes of several fields that change together."),
+    ("path", "The file, or the folder of ServeGen clients."),
+    ("patience", "Time after which a client leaves without the whole answer."),
+    ("patience_first_token", "Time after which a client leaves without a first token."),
+    ("phases", "Instants that cut the run into phases; `auto` cuts it at its scheduled changes."),
+    ("plan", "What a plan looks for."),
+    ("post_busy_threshold", "A post of thresholds to frontends."),
+    ("prefill_squared", "Step time per prefill token squared, in seconds or with a unit."),
+    ("prefix_reuse", "Whether reusable leading blocks are taken off the prompts."),
+    ("preset", "A preset by name."),
+    ("process", "Kind of arrivals."),
+    ("quantile_method", "How quantiles are taken."),
+    ("ramp", "Whether the rate goes to the next piece's in a straight line."),
+    ("rank", "The rank, counted from 0."),
+    ("rank_dispatch", "How a worker spreads requests over its ranks."),
+    ("rate", "Requests per second."),
+    ("rate_scale", "Makes the trace this many times as fast."),
+    ("rejoin_after", "Time until the worker starts again."),
+    ("reorder", "Whether load reports may overtake each other."),
+    ("repeat", "Whether the trace starts again when it ends."),
+    ("replications", "Runs of each cell."),
+    ("report_down", "A worker that frontends are told is down."),
+    ("request_queue_limit", "Q: requests that wait at a worker at most."),
+    ("retry", "Which answers are tried again, how often and when."),
+    ("retry_after", "Back-off that an overload response asks for."),
+    ("router_mode", "How a frontend picks a worker."),
+    ("router_track_active_blocks", "Whether the router tracks blocks."),
+    ("router_track_output_blocks", "Whether the router tracks the blocks of outputs."),
+    ("router_track_prefill_tokens", "Whether the router tracks prefill tokens."),
+    ("runtime_config", "What a worker reports of itself from now on."),
+    ("runtime_inhibited_duration", "How long a worker that was reported down stays out."),
+    ("scale", "The fleet grows or shrinks."),
+    ("scheduler_load", "A load as a router publishes it."),
+    ("seed", "Root of all randomness."),
+    ("server_notices", "Whether the server notices that a client has left."),
+    ("served_factor", "Multiplies all step times: a server takes longer than its kernels."),
+    ("service_time", "What an opaque worker takes for a request."),
+    ("service_time_unit", "Unit of service times."),
+    ("slo", "Targets of latencies."),
+    ("sort", "Whether rows are ordered by arrival first."),
+    ("spread", "How requests spread over the frontends: in turn, at random, or by weights."),
+    ("standby", "Workers that may join later."),
+    ("statuses", "Statuses that are tried again."),
+    ("strict", "Whether a row that would be dropped is an error."),
+    ("sweep", "What a sweep varies and asks for."),
+    ("telemetry", "How load reports travel."),
+    ("telemetry_freeze", "Workers go on reporting what they had."),
+    ("telemetry_outage", "Load reports are lost."),
+    ("think_time", "Time from an answer to the next request."),
+    ("time_unit", "Unit of numeric arrival times."),
+    ("timeout_delay", "Back-off after a timeout."),
+    ("timeseries_interval", "Width of the intervals of timeseries.csv."),
+    ("timing", "Step times that no coefficients describe."),
+    ("token_ratio", "Tokens that a success gives back."),
+    ("tokens", "A component's lengths."),
+    ("tpot", "Target of the mean time per output token after the first."),
+    ("ttft", "Target of the time to the first token."),
+    ("type", "The type of workers, where there are several."),
+    ("until", "Last instant of an event that repeats."),
+    ("until_halfwidth", "Replications are added until the interval of a measure is this narrow."),
+    ("users", "How many users there are."),
+    ("value", "The value."),
+    ("values", "The values."),
+    ("warmup", "What is cut from the statistics at the start."),
+    ("weight", "Share of the component."),
+    ("weights", "A weight for each value."),
+    ("window_end", "Last instant of the trace to keep."),
+    ("window_start", "First instant of the trace to keep."),
+    ("worker", "The worker, counted from 1."),
+    ("worker_crash", "A worker dies with all that it holds."),
+    ("worker_drain", "A worker finishes what it has and gets nothing new."),
+    ("worker_join", "A worker on standby joins."),
+    ("worker_kv_metrics", "Whether workers publish `kv_used_blocks`."),
+    ("worker_leave", "A worker leaves."),
+    ("worker_slow", "A worker takes longer."),
+    ("worker_types", "Several types of workers."),
+    ("workers", "How many workers there are."),
+    ("workload", "The traffic."),
+    ("kind", "How the figures came about."),
+    ("source", "Where the figures come from."),
+    ("validity", "Where the figures hold."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::scenario::{preset_notes, scenario_notes};
+    use super::*;
+
+    #[test]
+    fn every_key_is_told_and_every_word_is_about_one() {
+        let mut paths: Vec<String> = Vec::new();
+        for notes in [scenario_notes(), preset_notes()] {
+            for (path, table) in notes.tables {
+                let under = |key: &&str| if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
+                paths.extend(table.keys.iter().map(under));
+            }
+            paths.extend(notes.values.into_keys().filter(|path| !path.is_empty()));
+        }
+        // Fields that a sweep names are those of the scenario, and definitions are told where they are used.
+        paths.retain(|path| {
+            !path.starts_with("sweep.grid.") && !path.starts_with("sweep.paired.") && !path.starts_with("sweep.baseline.")
+        });
+        let untold: Vec<&String> =
+            paths.iter().filter(|path| about(path).is_empty() && (!path.starts_with('#') || path.contains('.'))).collect();
+        assert!(untold.is_empty(), "add words about these keys in {}: {untold:#?}", file!());
+        let key = |path: &str| path.trim_end_matches(".*").rsplit('.').next().unwrap_or_default().to_owned();
+        // The places of definitions have words of their own.
+        let known = |place: &str| paths.iter().any(|path| path == place) || super::super::scenario::is_shared(place);
+        let idle: Vec<&str> = PATHS.iter().map(|entry| entry.0).filter(|place| !known(place)).collect();
+        assert!(idle.is_empty(), "nobody reads these: {idle:?}");
+        let idle: Vec<&str> =
+            KEYS.iter().map(|entry| entry.0).filter(|word| !paths.iter().any(|path| key(path) == *word)).collect();
+        assert!(idle.is_empty(), "nobody reads these: {idle:?}");
+    }
+}

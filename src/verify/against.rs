@@ -1,0 +1,357 @@
+//! Production's own counters beside a scenario: where the two part.
+
+use serde::Serialize;
+
+use super::check::VerifyError;
+use super::counters::Counters;
+use crate::cluster::Remote;
+use crate::cluster::observer::{AttemptOutcome, FleetSample};
+use crate::cluster::request::{Attempt, Request};
+use crate::control::metrics;
+use crate::experiment::result::Point;
+use crate::experiment::{EngineKind, RunEnd, RunOptions, Sink, run};
+use crate::scenario::Scenario;
+use crate::units::{SimTime, Span};
+
+/// Samples of the simulation in a window.
+const SAMPLES: u32 = 10;
+/// Windows at most, unless a width is given.
+const MOST_WINDOWS: f64 = 60.0;
+/// Widths of windows, in seconds.
+const WIDTHS: [f64; 14] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0];
+/// How many standard deviations of a count are chance.
+const CHANCE: f64 = 3.0;
+/// A level is only known to a whole.
+const WHOLE: f64 = 1.0;
+
+/// How counters and scenario are compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgainstOptions {
+    /// Width of a window in seconds; `None` chooses one.
+    pub window: Option<f64>,
+    /// Where on the counters' clock the scenario begins, in seconds after the first sample.
+    pub start: f64,
+    /// Share of a value by which the two may differ.
+    pub tolerance: f64,
+}
+
+/// A measure in one window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WindowPair {
+    /// Start of the window, seconds after the scenario's start.
+    pub from: f64,
+    /// As exported.
+    pub measured: f64,
+    /// As simulated.
+    pub simulated: f64,
+    /// How far the two may be apart: the tolerance, or what chance alone makes of such a count.
+    pub allowed: f64,
+    /// Whether they are farther apart.
+    pub apart: bool,
+}
+
+/// A measure over all windows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parting {
+    /// The measure.
+    pub measure: &'static str,
+    /// Its unit; empty for a number of something.
+    pub unit: &'static str,
+    /// Mean of the windows, as exported.
+    pub measured: f64,
+    /// As simulated.
+    pub simulated: f64,
+    /// The windows.
+    pub windows: Vec<WindowPair>,
+    /// The first of two windows in a row that are apart to the same side: where the two part for good reason. One window alone
+    /// may be chance.
+    pub parts_at: Option<usize>,
+}
+
+/// The whole comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Width of a window, seconds.
+    pub window: f64,
+    /// Share by which values may differ.
+    pub tolerance: f64,
+    /// The measures of which there are counters.
+    pub partings: Vec<Parting>,
+    /// Measures of which there are none, with the metric that is missing.
+    pub missing: Vec<String>,
+}
+
+impl Against {
+    /// Whether no measure parts.
+    pub fn agrees(&self) -> bool {
+        self.partings.iter().all(|p| p.parts_at.is_none())
+    }
+
+    /// The measure that parts first.
+    pub fn first(&self) -> Option<&Parting> {
+        self.partings.iter().filter(|p| p.parts_at.is_some()).min_by_key(|p| p.parts_at)
+    }
+}
+
+/// What the simulation shows in a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Simulated {
+    started: f64,
+    refused: f64,
+    samples: f64,
+    slots: f64,
+    queue: f64,
+    decode_blocks: f64,
+    prefill_tokens: f64,
+    first_tokens: f64,
+    ttft: f64,
+}
+
+/// Collects [`Simulated`] window by window.
+struct Windows {
+    width: Span,
+    windows: Vec<Simulated>,
+}
+
+impl Windows {
+    fn at(&mut self, time: SimTime) -> &mut Simulated {
+        let place = (time.as_nanos() / self.width.as_nanos()) as usize;
+        if self.windows.len() <= place {
+            self.windows.resize(place + 1, Simulated::default());
+        }
+        &mut self.windows[place]
+    }
+}
+
+impl Sink for Windows {
+    fn attempt(&mut self, _now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
+        if let (AttemptOutcome::Completed, Some(first)) = (outcome, attempt.first_token) {
+            let ttft = first.since(attempt.start).as_secs_f64();
+            let window = self.at(first);
+            window.first_tokens += 1.0;
+            window.ttft += ttft;
+        }
+    }
+
+    fn interval(&mut self, start: SimTime, _now: SimTime, point: &Point, fleet: &FleetSample) {
+        let window = self.at(start);
+        window.started += point.attempts as f64;
+        window.refused += point.refused.iter().sum::<u64>() as f64;
+        window.samples += 1.0;
+        window.slots += point.slots[0] as f64;
+        window.queue += point.gauge as f64;
+        let sum =
+            |of: fn(&crate::cluster::observer::RankSample) -> Option<u64>| fleet.ranks.iter().filter_map(of).sum::<u64>() as f64;
+        window.decode_blocks += sum(|rank| rank.observed_blocks);
+        window.prefill_tokens += sum(|rank| rank.observed_prefill_tokens);
+    }
+}
+
+/// A measure of both sides.
+struct Measure {
+    name: &'static str,
+    unit: &'static str,
+    /// Metrics it needs.
+    needs: &'static [&'static str],
+    /// As exported in a window: the value, and what chance may make of it.
+    measured: fn(&Counters, f64, f64) -> Option<(f64, f64)>,
+    /// As simulated in a window of so many seconds.
+    simulated: fn(&Simulated, f64) -> Option<f64>,
+}
+
+const STARTED: &str = metrics::REQUESTS_STARTED_TOTAL.name;
+const REFUSED: &str = metrics::MODEL_REJECTION_TOTAL.name;
+const TTFT_SUM: &str = "dynamo_frontend_time_to_first_token_seconds_sum";
+const TTFT_COUNT: &str = "dynamo_frontend_time_to_first_token_seconds_count";
+
+const MEASURES: &[Measure] = &[
+    Measure {
+        name: "requests started",
+        unit: "1/s",
+        needs: &[STARTED],
+        measured: |c, from, to| rate(c, STARTED, from, to),
+        simulated: |s, width| Some(s.started / width),
+    },
+    Measure {
+        name: "requests refused",
+        unit: "1/s",
+        needs: &[REFUSED],
+        measured: |c, from, to| rate(c, REFUSED, from, to),
+        simulated: |s, width| Some(s.refused / width),
+    },
+    Measure {
+        name: "529 rate",
+        unit: "share",
+        needs: &[STARTED, REFUSED],
+        measured: |c, from, to| {
+            let (started, refused) = (c.growth(STARTED, from, to)?, c.growth(REFUSED, from, to)?);
+            let share = (refused / started).min(1.0);
+            (started > 0.0).then(|| (share, CHANCE * (share * (1.0 - share)).max(1.0 / started).sqrt() / started.sqrt()))
+        },
+        simulated: |s, _| (s.started > 0.0).then(|| s.refused / s.started),
+    },
+    Measure {
+        name: "engine slots in use",
+        unit: "",
+        needs: &[metrics::ENGINE_REQUEST.name],
+        measured: |c, from, to| gauge(c, metrics::ENGINE_REQUEST.name, from, to),
+        simulated: |s, _| level(s, s.slots),
+    },
+    Measure {
+        name: "requests in overflow queues",
+        unit: "",
+        needs: &[metrics::REQUEST_QUEUE.name],
+        measured: |c, from, to| gauge(c, metrics::REQUEST_QUEUE.name, from, to),
+        simulated: |s, _| level(s, s.queue),
+    },
+    Measure {
+        name: "KV blocks tracked",
+        unit: "",
+        needs: &[metrics::WORKER_ACTIVE_DECODE_BLOCKS.name],
+        measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to),
+        simulated: |s, _| level(s, s.decode_blocks),
+    },
+    Measure {
+        name: "prefill tokens tracked",
+        unit: "",
+        needs: &[metrics::WORKER_ACTIVE_PREFILL_TOKENS.name],
+        measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to),
+        simulated: |s, _| level(s, s.prefill_tokens),
+    },
+    Measure {
+        name: "mean time to first token",
+        unit: "s",
+        needs: &[TTFT_SUM, TTFT_COUNT],
+        measured: |c, from, to| {
+            let (sum, count) = (c.growth(TTFT_SUM, from, to)?, c.growth(TTFT_COUNT, from, to)?);
+            // A mean of n times with the spread of an exponential one.
+            (count >= 1.0).then(|| (sum / count, CHANCE * sum / count / count.sqrt()))
+        },
+        simulated: |s, _| (s.first_tokens > 0.0).then(|| s.ttft / s.first_tokens),
+    },
+];
+
+/// Growth of a counter per second; chance is that of a Poisson count.
+fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+    let growth = counters.growth(metric, from, to)?;
+    Some((growth / (to - from), CHANCE * growth.max(1.0).sqrt() / (to - from)))
+}
+
+/// Level of a gauge; chance is its own scatter, and that it is only known to a whole.
+fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+    let (level, error) = counters.level(metric, from, to)?;
+    Some((level, (CHANCE * error).max(WHOLE)))
+}
+
+fn level(window: &Simulated, sum: f64) -> Option<f64> {
+    (window.samples > 0.0).then(|| sum / window.samples)
+}
+
+/// Runs `scenario` and holds it against `counters`, window by window.
+///
+/// # Errors
+/// The workload cannot be read; the two have no window in common; no measure has its counters; interrupted.
+pub fn against(
+    counters: &Counters,
+    scenario: &Scenario,
+    options: &AgainstOptions,
+    remote: &Remote,
+) -> Result<Against, VerifyError> {
+    let there = counters.metrics();
+    let lacks = |measure: &Measure| measure.needs.iter().find(|metric| !there.contains(metric)).copied();
+    if MEASURES.iter().all(|measure| lacks(measure).is_some()) {
+        return Err(VerifyError::Other(format!(
+            "the counters hold none of the metrics that can be compared\n  hint: they hold {}; needed are such as {STARTED}, {REFUSED}, \
+             {}",
+            there.join(", "),
+            metrics::REQUEST_QUEUE.name
+        )));
+    }
+    let recorded = counters.length() - options.start;
+    let width = options.window.unwrap_or_else(|| natural(recorded, counters.sample_interval()));
+    let span = Span::from_secs_f64(width).filter(|span| span.as_nanos() >= u64::from(SAMPLES));
+    let span = span.ok_or_else(|| VerifyError::Other(format!("a window of {width} s: expected a width above 0")))?;
+    let mut scenario = scenario.clone();
+    scenario.output.timeseries_interval = Some(Span::from_nanos(span.as_nanos() / u64::from(SAMPLES)));
+    let options_of_run = RunOptions { replication: 0, engine: EngineKind::default(), explain: None };
+    let sink = Windows { width: span, windows: Vec::new() };
+    let (result, sink) = run(&scenario, options_of_run, sink, remote)?;
+    if result.end == RunEnd::Interrupted {
+        return Err(VerifyError::Interrupted);
+    }
+    let length = result.ended_at.as_secs_f64().min(recorded);
+    let windows = (length / width + 1e-9).floor() as usize;
+    if windows == 0 {
+        return Err(VerifyError::Other(format!(
+            "counters and scenario have {length:.1} s in common, less than a window of {width} s\n  hint: `--window` narrows it; the \
+             scenario's `horizon` and the counters' length should be alike"
+        )));
+    }
+    let (mut partings, mut missing) = (Vec::new(), Vec::new());
+    for measure in MEASURES {
+        if let Some(metric) = lacks(measure) {
+            missing.push(format!("{}: there is no `{metric}`", measure.name));
+            continue;
+        }
+        partings.extend(compare(measure, counters, &sink.windows[..windows.min(sink.windows.len())], width, options));
+    }
+    if partings.is_empty() {
+        let problem = "no window of the counters is sampled from end to end\n  hint: a wider `--window`, or a later `--start`";
+        return Err(VerifyError::Other(problem.to_owned()));
+    }
+    Ok(Against { scenario: scenario.name, window: width, tolerance: options.tolerance, partings, missing })
+}
+
+/// The narrowest of the usual widths that holds two scrapes and makes few windows.
+fn natural(length: f64, sample_interval: f64) -> f64 {
+    let wide = |width: &&f64| **width >= 2.0 * sample_interval && length / **width <= MOST_WINDOWS;
+    WIDTHS.iter().find(wide).copied().unwrap_or_else(|| (length / MOST_WINDOWS).max(2.0 * sample_interval))
+}
+
+fn compare(
+    measure: &Measure,
+    counters: &Counters,
+    windows: &[Simulated],
+    width: f64,
+    options: &AgainstOptions,
+) -> Option<Parting> {
+    let mut pairs = Vec::new();
+    for (i, window) in windows.iter().enumerate() {
+        let from = i as f64 * width;
+        let (start, end) = (options.start + from, options.start + from + width);
+        let Some((measured, chance)) = (measure.measured)(counters, start, end) else { continue };
+        let Some(simulated) = (measure.simulated)(window, width) else { continue };
+        let allowed = (options.tolerance * measured.abs()).max(chance);
+        pairs.push(WindowPair { from, measured, simulated, allowed, apart: (simulated - measured).abs() > allowed });
+    }
+    if pairs.is_empty() {
+        return None;
+    }
+    let mean = |of: fn(&WindowPair) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
+    let (measured, simulated) = (mean(|p| p.measured), mean(|p| p.simulated));
+    let same_side = |a: &WindowPair, b: &WindowPair| (a.simulated > a.measured) == (b.simulated > b.measured);
+    let parts_at = pairs.windows(2).position(|pair| pair[0].apart && pair[1].apart && same_side(&pair[0], &pair[1]));
+    Some(Parting { measure: measure.name, unit: measure.unit, measured, simulated, windows: pairs, parts_at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_two_scrapes_and_are_few() {
+        assert_eq!(natural(120.0, 1.0), 2.0);
+        assert_eq!(natural(600.0, 15.0), 30.0);
+        assert_eq!(natural(86_400.0, 15.0), 1_800.0);
+    }
+
+    #[test]
+    fn every_metric_of_a_measure_is_one_of_the_release() {
+        for metric in MEASURES.iter().flat_map(|m| m.needs) {
+            let plain = metric.trim_end_matches("_sum").trim_end_matches("_count");
+            assert!(metrics::ALL.iter().any(|known| known.name == plain), "{metric}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Plans as their users run them: verdicts and exit codes, the same bytes however they are run, and numbers that agree with
+//! those of `run` and `sweep`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+/// A queue whose workers are quick to simulate.
+const SMALL: &str = r#"
+name = "small"
+seed = 7
+horizon = "60s"
+[fleet]
+workers = 2
+service_time = { distribution = "exponential", mean = "100ms" }
+engine_request_limit = 2
+request_queue_limit = 2
+[frontend]
+router_mode = "least-loaded"
+overload_lease = "0s"
+[workload]
+arrivals = { process = "poisson", rate = 50 }
+[slo]
+e2e = "500ms"
+[plan]
+target = ["rate_529<=3.7%", "e2e_p95<=1s"]
+range = "1..16"
+run_length = "60s"
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("small.toml"), SMALL).expect("the scenario is written");
+    folder
+}
+
+fn shedcast(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin!("shedcast"));
+    command.current_dir(folder).args(words);
+    command
+}
+
+fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut ahead = vec![path.to_path_buf()];
+    while let Some(directory) = ahead.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory") {
+            let entry = entry.expect("an entry").path();
+            if entry.is_dir() {
+                ahead.push(entry);
+            } else {
+                found.insert(entry.strip_prefix(path).expect("below it").to_path_buf(), fs::read(&entry).expect("a file"));
+            }
+        }
+    }
+    found
+}
+
+/// The files of a plan in one go.
+fn whole(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    shedcast(folder, &["plan", "small.toml", "--jobs", "1", "--out", "whole"]).assert().success();
+    let found = files(&folder.join("whole"));
+    let names = ["plan.json", "answer.toml", "proof.toml", "runs.csv", "cells.csv", "charts/margin.svg"];
+    for name in names.into_iter().chain(["charts/search-path-rate_529.svg", "charts/search-path-e2e_p95.svg"]) {
+        assert!(found.contains_key(Path::new(name)), "{name} is missing");
+    }
+    assert_eq!(found.len(), 8, "{:?}", found.keys());
+    found
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+#[test]
+fn the_bytes_of_a_plan_do_not_depend_on_the_number_of_jobs() {
+    let folder = folder();
+    let one = whole(folder.path());
+    shedcast(folder.path(), &["plan", "small.toml", "--jobs", "8", "--out", "eight"]).assert().success();
+    assert_eq!(files(&folder.path().join("eight")), one);
+}
+
+#[test]
+fn a_plan_killed_half_way_and_resumed_is_the_bytes_of_the_whole() {
+    let folder = folder();
+    let one = whole(folder.path());
+    let out = folder.path().join("killed");
+    let journal = out.join("plan-journal.jsonl");
+    for wanted in [1, 4, 9] {
+        let mut command = Process::new(cargo_bin!("shedcast"));
+        command.current_dir(folder.path()).args(["plan", "small.toml", "--jobs", "1", "--out", "killed", "--resume"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        // As soon as some runs are kept it is killed; what it was writing then may be torn.
+        while child.try_wait().expect("its state").is_none() {
+            let lines = fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+            if lines > wanted {
+                child.kill().expect("it can be killed");
+                child.wait().expect("it ends");
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !journal.exists() {
+            // It was quicker than we: that is a whole plan, and resuming it makes it again.
+            continue;
+        }
+        let mut text = fs::read(&journal).expect("the journal");
+        text.extend_from_slice(b"{\"variant\":0,\"cell\":3,\"repl");
+        fs::write(&journal, text).expect("a torn line");
+        if wanted == 1 {
+            let refused =
+                shedcast(folder.path(), &["plan", "small.toml", "--out", "killed"]).assert().code(2).get_output().clone();
+            assert!(String::from_utf8_lossy(&refused.stderr).contains("an unfinished plan is there"), "{refused:?}");
+            let other = ["plan", "small.toml", "--out", "killed", "--resume", "--seed", "8"];
+            let refused = shedcast(folder.path(), &other).assert().code(2).get_output().clone();
+            assert!(String::from_utf8_lossy(&refused.stderr).contains("is of another plan"), "{refused:?}");
+        }
+    }
+    shedcast(folder.path(), &["plan", "small.toml", "--jobs", "2", "--out", "killed", "--resume"]).assert().success();
+    assert_eq!(files(&out), one);
+}
+
+#[test]
+fn a_plan_leaves_a_folder_of_something_else_alone() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("mine")).expect("a folder");
+    fs::write(folder.path().join("mine/letter.txt"), "dear").expect("a file");
+    let refused = shedcast(folder.path(), &["plan", "small.toml", "--out", "mine"]).assert().code(2).get_output().clone();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("holds no plan"), "{refused:?}");
+    assert_eq!(files(&folder.path().join("mine")).len(), 1);
+}
+
+/// Rows of a CSV file by column name.
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).expect("a CSV file");
+    let names: Vec<String> = reader.headers().expect("a head").iter().map(str::to_owned).collect();
+    let row = |record: csv::StringRecord| names.iter().cloned().zip(record.iter().map(str::to_owned)).collect();
+    reader.records().map(|record| row(record.expect("a row"))).collect()
+}
+
+#[test]
+fn plan_sweep_and_run_agree_on_every_number_of_the_same_cell_and_seeds() {
+    let folder = folder();
+    whole(folder.path());
+    let planned = rows(&folder.path().join("whole/runs.csv"));
+    let runs: Vec<_> = planned.iter().filter(|row| row["variant"] == "asked").collect();
+    assert!(runs.len() > 4);
+    let measures: Vec<&String> = planned[0].keys().collect();
+    let mut compared = 0;
+    for row in &runs {
+        let (workers, replication) = (&row["fleet.workers"], &row["replication"]);
+        let length = format!("horizon={}s", row["horizon"]);
+        let seconds: f64 = row["horizon"].parse().expect("a number");
+        // The cut that proof.toml shows: one part of 21, in whole milliseconds.
+        let cut = format!("warmup={}ms", (seconds * 1000.0 / 21.0).floor());
+        let grid = format!("fleet.workers={workers}");
+        let count = (replication.parse::<u32>().expect("a number") + 1).to_string();
+        let words = ["sweep", "small.toml", "--grid", &grid, "--set", &length, "--set", &cut, "--replications", &count];
+        shedcast(folder.path(), &words).args(["--out", "swept", "--force", "--quiet", "--no-charts"]).assert().success();
+        let swept = rows(&folder.path().join("swept/replications.csv"));
+        let swept = swept.iter().find(|other| other["replication"] == **replication).expect("the same replication");
+        for name in measures.iter().filter(|name| swept.contains_key(**name) && !["cell", "warnings"].contains(&name.as_str())) {
+            assert_eq!(swept[*name], row[*name], "{name} of {workers} workers, replication {replication}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    // The proof is replication 0 of the answer.
+    shedcast(folder.path(), &["run", "whole/proof.toml", "--out", "proof", "--no-charts"]).assert().success();
+    let summary = json(&folder.path().join("proof/summary.json"));
+    let answer =
+        json(&folder.path().join("whole/plan.json"))["answer"]["settings"]["fleet.workers"].as_str().expect("workers").to_owned();
+    let row = runs.iter().find(|row| row["fleet.workers"] == answer && row["replication"] == "0").expect("its first run");
+    let attempts = &summary["total"]["attempts"];
+    let rate = attempts["refused"].as_f64().expect("refused") / attempts["started"].as_f64().expect("started");
+    assert_eq!(row["rate_529"].parse::<f64>().expect("a rate"), rate);
+}
+
+#[test]
+fn verdicts_have_their_exit_codes_and_words() {
+    let folder = folder();
+    let ask = |words: &[&str], code: i32| -> (Value, String) {
+        let mut command =
+            shedcast(folder.path(), &["plan", "small.toml", "--out", "asked", "--force", "--no-charts", "--no-sensitivity"]);
+        let output = command.args(words).assert().code(code).get_output().clone();
+        (json(&folder.path().join("asked/plan.json")), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (met, said) = ask(&[], 0);
+    assert!(met["verdict"] == "met" && said.contains("meet the targets, and nothing less does"), "{said}");
+    assert_eq!(met["schema"], "shedcast.plan/1");
+    let (none, said) = ask(&["--target", "e2e_p95<=10ms"], 1);
+    assert!(none["verdict"] == "infeasible" && none["answer"].is_null(), "{none}");
+    assert!(said.contains("infeasible: not even") && said.contains("`e2e_p95<=10ms`"), "{said}");
+    assert!(!folder.path().join("asked/answer.toml").exists(), "an infeasible plan leaves no answer of an earlier one");
+    let (torn, said) = ask(&["--target", "rate_529<=1%", "--target", "rate_529>=2%"], 1);
+    assert!(torn["verdict"] == "infeasible" && torn["runs"] == 0 && said.contains("no value meets both"), "{said}");
+    let (open, said) = ask(&["--max-runs", "1"], 1);
+    assert!(open["verdict"] == "undecided" && said.contains("undecided"), "{said}");
+    let (first, said) = ask(&["--target", "rate_529<=95%"], 0);
+    assert!(first["answer"]["settings"]["fleet.workers"] == "1" && said.contains("the first value of the range"), "{said}");
+}
+
+#[test]
+fn bad_plans_are_refused_before_any_run_with_a_hint() {
+    let folder = folder();
+    let asked: &[&[&str]] = &[
+        &["--target", "rate_592<=1%"],
+        &["--target", "rate_529<=0%"],
+        &["--target", "nobody:rate_529<=1%"],
+        &["--range", "16..1"],
+        &["--range", "4,2"],
+        &["--range", "a,b"],
+        &["--minimise", "fleet.wrkers", "--range", "1..4"],
+        &["--minimise", "fleet.request_queue_limit"],
+        &["--minimise", "cost"],
+        &["--maximise", "goodput"],
+        &["--maximise", "load", "--range", "0..2 step 0.5"],
+        &["--grid", "fleet.workers=1,2"],
+        &["--growth=-5%"],
+        &["--confidence", "100%"],
+        &["--max-runs", "0"],
+        &["--run-length", "5s"],
+        &["--run-length", "soon"],
+    ];
+    let said = asked.iter().map(|words| {
+        let output = shedcast(folder.path(), &["plan", "small.toml"]).args(*words).assert().code(2).get_output().clone();
+        assert!(!folder.path().join("outputs").exists(), "{words:?} has run something");
+        format!("{words:?}\n{}", String::from_utf8(output.stderr).expect("text"))
+    });
+    insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
+}

@@ -1,0 +1,142 @@
+//! Killed at any moment: what stands in the directory is never half, and the next try comes to the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::cargo::cargo_bin;
+
+use super::bench::{Bench, content_of, now};
+
+/// A command that is killed while it works.
+struct Work {
+    /// The words after `shedcast`, without `--out DIR`.
+    words: &'static [&'static str],
+    /// What is added when it is tried again.
+    again: &'static [&'static str],
+    /// What fills the directory first: complete results that other work left.
+    before: &'static [&'static str],
+    /// The file whose presence says that all others are whole.
+    summary: &'static str,
+}
+
+const RUN: Work = Work {
+    words: &["run", "work.toml", "--seed", "2", "--requests-csv", "--quiet"],
+    again: &[],
+    before: &["run", "work.toml", "--seed", "1", "--requests-csv", "--quiet"],
+    summary: "summary.json",
+};
+
+const SWEEP: Work = Work {
+    words: &["sweep", "work.toml", "--seed", "2", "--jobs", "2", "--quiet"],
+    again: &["--resume"],
+    before: &["sweep", "work.toml", "--seed", "1", "--jobs", "2", "--quiet"],
+    summary: "sweep.json",
+};
+
+/// Some tenths of a second of work, and two axes.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let work = super::bench::GOOD.replace("\"good\"", "\"work\"").replace("\"5s\"", "\"20s\"");
+    let grid = "[sweep]\nreplications = 2\n[sweep.grid]\nworkload.arrivals.rate = [10, 40]\nfleet.workers = [1, 2]\n";
+    bench.write("work.toml", format!("{work}{grid}"));
+    bench
+}
+
+fn start(bench: &Bench, words: &[&str], out: &str) -> Child {
+    let mut command = Command::new(cargo_bin!("shedcast"));
+    command.current_dir(bench.path()).args(words).args(["--out", out]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("it starts")
+}
+
+/// Runs to the end, which must be a good one; answers the files and how long it took.
+fn finish(bench: &Bench, words: &[&str], out: &str) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
+    let begun = now();
+    let status = start(bench, words, out).wait().expect("it ends");
+    assert!(matches!(status.code(), Some(0 | 1)), "{words:?}: {status}");
+    (content_of(&bench.path().join(out)), begun.elapsed())
+}
+
+/// The files by name that are no scratch of an unfinished run: neither written aside nor a journal.
+fn results(bench: &Bench, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = if bench.path().join(out).exists() { content_of(&bench.path().join(out)) } else { BTreeMap::new() };
+    found.retain(|name, _| {
+        let name = name.to_string_lossy();
+        !name.ends_with(".partial") && !name.ends_with("-journal.jsonl") && name != "charts"
+    });
+    found
+}
+
+/// Waits until the summary is written aside, and a part of the millisecond or two in which all files get their names.
+fn wait_for_last_moments(child: &mut Child, summary: &Path, share: f64) {
+    while !summary.exists() && child.try_wait().expect("it can be asked").is_none() {
+        std::thread::yield_now();
+    }
+    let begun = now();
+    while begun.elapsed() < Duration::from_micros(1_500).mul_f64(share) {
+        std::hint::spin_loop();
+    }
+}
+
+/// Kills `work` at `moments` instants, half of them spread over its length, half while its files get their names; after each kill the
+/// directory must hold the earlier results, no summary, or the new results, and another try must end as if nothing had been.
+fn kill(work: &Work, moments: u32) {
+    let bench = bench();
+    let (mut whole, length) = finish(&bench, work.words, "whole");
+    whole.retain(|name, _| name != Path::new("charts"));
+    let mut unharmed = 0;
+    for moment in 0..moments {
+        let out = format!("out-{moment}");
+        let (mut old, _) = finish(&bench, work.before, &out);
+        old.retain(|name, _| name != Path::new("charts"));
+        // The golden ratio's multiples fill an interval evenly, however many there are.
+        let share = (f64::from(moment + 1) * 0.618_033_988_749_895).fract();
+        let mut child = start(&bench, work.words, &out);
+        if moment % 2 == 0 {
+            std::thread::sleep(length.mul_f64(share * 1.05));
+        } else {
+            wait_for_last_moments(&mut child, &bench.path().join(&out).join(format!("{}.partial", work.summary)), share);
+        }
+        // It may have come to its end already.
+        let _ = child.kill();
+        child.wait().expect("it ends");
+        let left = results(&bench, &out);
+        if left.contains_key(Path::new(work.summary)) {
+            assert!(left == old || left == whole, "moment {share:.3}: a summary beside files that are not its own");
+            unharmed += 1;
+        }
+        let again: Vec<&str> = work.words.iter().chain(work.again).copied().collect();
+        let status = start(&bench, &again, &out).wait().expect("it ends");
+        // Where not even the journal had begun there is nothing to go on with, and the command is as before.
+        assert!(matches!(status.code(), Some(0 | 1)), "moment {share:.3}: the second try ends with {status}");
+        let mut second = content_of(&bench.path().join(&out));
+        second.retain(|name, _| name != Path::new("charts"));
+        assert!(second == whole, "moment {share:.3}: the second try came to other bytes");
+    }
+    println!("{moments} kills: {unharmed} left a complete directory, the others one without a summary");
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_half() {
+    kill(&RUN, 6);
+}
+
+#[test]
+fn a_killed_sweep_leaves_nothing_half_and_resumes() {
+    kill(&SWEEP, 6);
+}
+
+/// Half a minute each: `cargo test --test integration -- --ignored fifty_kills`.
+#[test]
+#[ignore = "takes long: run it by name"]
+fn fifty_kills_of_a_run() {
+    kill(&RUN, 50);
+}
+
+/// See [`fifty_kills_of_a_run`].
+#[test]
+#[ignore = "takes long: run it by name"]
+fn fifty_kills_of_a_sweep() {
+    kill(&SWEEP, 50);
+}

@@ -1,0 +1,156 @@
+//! Places that cannot take results: full, closed, read-only, in use. There is a clear error, or the complete earlier files.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::cargo::cargo_bin;
+
+use super::bench::Bench;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// `shedcast` with `words` under a shell that sets `limits` first.
+fn limited(bench: &Bench, limits: &str, words: &str) -> std::process::Output {
+    let script = format!("{limits}; exec \"$0\" {words}");
+    let mut command = Command::new("sh");
+    command.current_dir(bench.path()).arg("-c").arg(script).arg(cargo_bin!("shedcast"));
+    command.output().expect("sh runs")
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_the_earlier_results() {
+    let bench = Bench::new();
+    // Every file may have 4 blocks of 512 bytes, and the process is told so, as by a file system that is full.
+    let full = "trap '' XFSZ; ulimit -f 4";
+    for (words, out) in [
+        ("run good.toml --requests-csv --quiet --out r", "r"),
+        ("sweep good.toml --grid fleet.workers=1,2 --replications 2 --jobs 1 --quiet --out s", "s"),
+        ("trace convert good.toml t.csv", "t.csv"),
+    ] {
+        let output = limited(&bench, full, words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        assert!(said.contains("cannot write") && said.contains("hint:"), "{words}: {said}");
+        let at_first = bench.path().join(out);
+        assert!(!at_first.join("summary.json").exists() && !at_first.join("sweep.json").exists() && !at_first.is_file());
+        assert!(matches!(
+            limited(&bench, "true", &format!("{words} {}", if out == "s" { "--force" } else { "" })).status.code(),
+            Some(0 | 1)
+        ));
+        let kept = |bench: &Bench| {
+            let mut content = bench.content();
+            // The runs that a sweep has finished are kept for `--resume`.
+            content.retain(|name, _| !name.ends_with("sweep-journal.jsonl"));
+            content
+        };
+        let before = kept(&bench);
+        let output = limited(&bench, full, words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stderr));
+        assert!(kept(&bench) == before, "{words}: the earlier results are as they were");
+    }
+}
+
+#[test]
+fn a_process_that_the_limit_ends_leaves_the_earlier_results() {
+    let bench = Bench::new();
+    let words = "run good.toml --requests-csv --quiet --out r";
+    assert_eq!(limited(&bench, "true", words).status.code(), Some(0));
+    let before = bench.content();
+    // Untold, the system ends the process at the limit.
+    let output = limited(&bench, "ulimit -c 0; ulimit -f 4", words);
+    assert!(output.status.signal().is_some() || output.status.code() > Some(128), "{:?}", output.status);
+    let mut after = bench.content();
+    after.retain(|name, _| !name.to_string_lossy().ends_with(".partial"));
+    assert!(after == before);
+    assert_eq!(limited(&bench, "true", words).status.code(), Some(0));
+    assert!(bench.content() == before, "the next run clears up");
+}
+
+#[test]
+fn standard_output_may_be_full_or_closed() {
+    let bench = Bench::new();
+    if cfg!(target_os = "linux") {
+        let full = || OpenOptions::new().write(true).open("/dev/full").expect("the device");
+        for words in [
+            &["check", "good.toml"][..],
+            &["presets"],
+            &["run", "good.toml", "--no-charts"],
+            &["trace", "convert", "good.toml", "-"],
+        ] {
+            let mut command = Command::new(cargo_bin!("shedcast"));
+            let output =
+                command.current_dir(bench.path()).args(words).stdout(full()).stderr(Stdio::piped()).output().expect("it runs");
+            let said = text(&output.stderr);
+            assert!(
+                output.status.code() == Some(2) && said.starts_with("error: ") && said.contains("No space left"),
+                "{words:?}: {said}"
+            );
+        }
+    }
+    for words in
+        [&["presets"][..], &["run", "good.toml", "--no-charts", "--format", "json"], &["trace", "convert", "good.toml", "-"]]
+    {
+        let mut command = Command::new(cargo_bin!("shedcast"));
+        let mut child = command
+            .current_dir(bench.path())
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(0) && !said.contains("error"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn a_read_only_directory_is_told_before_the_run() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path().join("locked")).expect("made");
+    fs::set_permissions(bench.path().join("locked"), Permissions::from_mode(0o555)).expect("set");
+    if File::create(bench.path().join("locked/probe")).is_ok() {
+        println!("skipped: nothing is read-only to this user");
+        return;
+    }
+    for words in [
+        "run good.toml --set horizon=1000h --out locked",
+        "sweep good.toml --set horizon=1000h --grid fleet.workers=1,2 --out locked",
+    ] {
+        let output = limited(&bench, "true", words);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains("locked") && said.contains("hint:"), "{said}");
+    }
+}
+
+#[test]
+fn two_processes_do_not_share_a_directory() {
+    let bench = Bench::new();
+    let long = ["--set", "horizon=100000h", "--out"];
+    for (words, sign) in [
+        (&["run", "good.toml", "--requests-csv"][..], "requests.csv.partial"),
+        (&["sweep", "good.toml", "--grid", "fleet.workers=1,2"], "sweep-journal.jsonl"),
+    ] {
+        let out = format!("{}-out", words[0]);
+        let mut command = Command::new(cargo_bin!("shedcast"));
+        command.current_dir(bench.path()).args(words).args(long).arg(&out).stderr(Stdio::null()).stdout(Stdio::null());
+        let mut first = command.spawn().expect("it starts");
+        let begun = (0..3000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            bench.path().join(&out).join(sign).exists()
+        });
+        let second = bench.run(&[words, &["--force", "--quiet", "--out", &out]].concat());
+        first.kill().expect("it still runs");
+        first.wait().expect("it ends");
+        let said = text(&second.stderr);
+        assert!(begun && second.status.code() == Some(2) && said.contains("another run is writing"), "{words:?}: {said}");
+        let third = bench.run(&[words, &["--force", "--quiet", "--out", &out]].concat());
+        assert!(matches!(third.status.code(), Some(0 | 1)), "a dead process holds nothing: {}", text(&third.stderr));
+    }
+}
