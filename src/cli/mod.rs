@@ -31,9 +31,9 @@ mod sweep_files;
 mod terminal;
 mod trace;
 mod trace_args;
-mod whole_files;
 mod verify;
 mod verify_args;
+mod whole_files;
 
 pub use args::{Cli, Command};
 pub use exit::ExitStatus;

@@ -247,12 +247,16 @@ fn bad_plans_are_refused_before_any_run_with_a_hint() {
 fn the_plan_that_the_docs_walk_through_is_what_it_says_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let into = tempfile::tempdir().expect("a temporary folder");
-    let output = shedcast(root, &["plan", "scenarios/plan-workers.toml", "--no-charts", "--out"]).arg(into.path()).assert().success();
+    let output =
+        shedcast(root, &["plan", "scenarios/plan-workers.toml", "--no-charts", "--out"]).arg(into.path()).assert().success();
     let said = String::from_utf8(output.get_output().stdout.clone()).expect("text");
     let docs = fs::read_to_string(root.join("docs/planning.md")).expect("the docs are there");
     let shown = docs.split("```").nth(3).expect("the second block is the answer");
     for line in shown.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
-        assert!(said.lines().any(|other| other.trim_end() == line), "docs/planning.md shows a line that a plan does not: {line:?}");
+        assert!(
+            said.lines().any(|other| other.trim_end() == line),
+            "docs/planning.md shows a line that a plan does not: {line:?}"
+        );
     }
 }
 
