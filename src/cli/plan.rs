@@ -43,8 +43,9 @@ fn printed(args: &PlanArgs, answer: &Answer, proposal: Option<&Proposal>, out: &
         SummaryFormat::Json => plan_json(answer, proposal),
         SummaryFormat::Table => {
             let files = if proposal.is_some() { "answer.toml, proof.toml, " } else { "" };
+            let drawn = if args.no_charts { "" } else { ", report.html, charts/" };
             let text = plan_text(answer, proposal);
-            format!("{text}results in {}: plan.json, {files}runs.csv, cells.csv, charts/\n", out.display()).into_bytes()
+            format!("{text}results in {}: plan.json, {files}runs.csv, cells.csv{drawn}\n", out.display()).into_bytes()
         }
     }
 }

@@ -16,7 +16,7 @@ The question stands in the table [plan] of the scenario, or in options:
   --maximise goodput --grid fleet.engine_request_limit=8,16,32 --grid ...   best limits under the targets
   --minimise cost --grid fleet.worker_types.0.workers=0,1,2,3 --grid ...    cheapest mix of worker types
 Files: plan.json, answer.toml (the scenario of the answer), proof.toml (as it was tested), runs.csv, cells.csv,
-charts/*.svg; plan-journal.jsonl while it runs.
+charts/*.svg, report.html; plan-journal.jsonl while it runs.
 Exit code 1 says `infeasible` (no setting meets the targets) or `undecided` (the runs allowed do not tell).")]
 pub struct PlanArgs {
     /// Scenario file (TOML); `-` reads standard input
@@ -76,7 +76,7 @@ pub struct PlanArgs {
     /// Formats of the charts
     #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', default_value = "svg", conflicts_with = "no_charts")]
     pub charts: Vec<ChartFormat>,
-    /// Draw no charts
+    /// Draw no charts and no report.html
     #[arg(long)]
     pub no_charts: bool,
     /// What to print on standard output

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::args::ChartFormat;
+use super::drawing::PAGE;
 use super::sweep_files::write_whole;
 use crate::experiment::plan::journal::{Header, Journal};
 use crate::experiment::plan::{Answer, Description, Record};
-use crate::report::plan::{Proposal, plan_cells_csv, plan_figures, plan_json, plan_runs_csv, plan_toml};
+use crate::report::plan::{Proposal, plan_cells_csv, plan_figures, plan_json, plan_page, plan_runs_csv, plan_toml};
 
 /// Journal of a plan that is not finished.
 const JOURNAL: &str = "plan-journal.jsonl";
@@ -132,6 +133,9 @@ pub(super) fn write_results(
             }
         }
     }
+    if !charts.is_empty() {
+        files.push((PAGE.to_owned(), plan_page(answer, proposal).into_bytes()));
+    }
     files.push((SUMMARY.to_owned(), plan_json(answer, proposal)));
     remove_old(out);
     write_whole(out, &files)
@@ -142,7 +146,7 @@ fn remove_old(out: &Path) {
     let is_chart = |name: &str| ["search-path-", "front-", "margin."].iter().any(|start| name.starts_with(start));
     let charts = fs::read_dir(out.join("charts")).into_iter().flatten().filter_map(Result::ok);
     let charts = charts.filter(|entry| is_chart(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
-    for path in charts.chain(["answer.toml", "proof.toml", SUMMARY].map(|name| out.join(name))) {
+    for path in charts.chain(["answer.toml", "proof.toml", PAGE, SUMMARY].map(|name| out.join(name))) {
         // What cannot be removed is replaced, or stays: the summary says what belongs to it.
         let _ = fs::remove_file(path);
     }

@@ -64,6 +64,9 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitStatu
         run(args, terminal)
     } else if there(SWEEP_SUMMARY) {
         sweep(args, terminal)
+    } else if there("plan.json") {
+        let hint = "open its report.html; the same command and options make the same plan again";
+        Err(bad(directory, "it holds a plan, which is not drawn again", hint))
     } else if there(SHARD) {
         Err(bad(directory, "it holds one shard of a sweep", "join the shards first: `shedcast merge DIR...`"))
     } else {

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use super::escape::{escape, id};
 use crate::report::charts::{Chart, DataTable, Sheet};
 
+/// From this length on, in characters, a cell is a text that may take several lines.
+const LONG: usize = 36;
+
 /// A chart for wide and for narrow screens, and its numbers, folded.
 pub(super) fn chart(name: &str, chart: &Chart) -> String {
     let id = id(name);
@@ -26,6 +29,7 @@ pub(super) fn data_table(caption: &str, table: &DataTable) -> String {
     for row in &table.rows {
         let cells = row.iter().enumerate().map(|(i, cell)| match i {
             0 => format!("<th scope=\"row\">{}</th>", escape(cell)),
+            _ if cell.chars().count() > LONG => format!("<td class=\"text\">{}</td>", escape(cell)),
             _ => format!("<td>{}</td>", escape(cell)),
         });
         push(&mut out, &format!("<tr>{}</tr>\n", cells.collect::<String>()));

@@ -5,7 +5,7 @@ use crate::experiment::plan::{Answer, Goal, Looked, Quest};
 use crate::report::charts::data::{
     Heading, ParetoData, ParetoPoint, Sense, SweepData, SweepPanel, SweepPoint, SweepSeries, Target,
 };
-use crate::report::charts::{Figure, pareto, sweep_line};
+use crate::report::charts::{Chart, Figure};
 use crate::report::sweep::axes::{bound_of, quantity, quantity_of, short, x_of};
 
 use super::{text, words};
@@ -15,7 +15,9 @@ use super::{text, words};
 pub struct PlanFigure {
     /// `charts/search-path-rate_529`.
     pub name: String,
-    /// The figure.
+    /// What it is drawn from.
+    pub chart: Chart,
+    /// The figure, on a wide sheet.
     pub figure: Figure,
 }
 
@@ -25,7 +27,7 @@ pub fn plan_figures(answer: &Answer) -> Vec<PlanFigure> {
         return Vec::new();
     }
     let mut figures: Vec<PlanFigure> = Vec::new();
-    let mut add = |name: String, figure: Figure| figures.push(PlanFigure { name, figure });
+    let mut add = |name: String, chart: Chart| figures.push(PlanFigure { name, figure: chart.figure(), chart });
     if matches!(answer.description.quest, Quest::Fewest { .. } | Quest::Most { .. }) {
         for (place, goal) in answer.description.goals.iter().enumerate() {
             add(format!("charts/search-path-{}", file_name(goal)), search_path(answer, place));
@@ -69,7 +71,7 @@ fn drawn(goal: &Goal) -> (crate::report::charts::data::Quantity, Target) {
 }
 
 /// What each cell that was looked at shows of a target, along the line.
-fn search_path(answer: &Answer, place: usize) -> Figure {
+fn search_path(answer: &Answer, place: usize) -> Chart {
     let d = &answer.description;
     let (axis, goal) = (&d.grid.axes[0], &d.goals[place]);
     let point = |looked: &Looked| {
@@ -85,7 +87,7 @@ fn search_path(answer: &Answer, place: usize) -> Figure {
     measure.log = low > 0.0 && high / low > 20.0;
     let series = vec![SweepSeries { name: String::new(), points }];
     let interval = interval_words(answer);
-    sweep_line(&SweepData {
+    Chart::Line(SweepData {
         heading: heading(answer, &format!("each value of {} that was looked at", short(axis))),
         x: quantity(axis),
         panel: SweepPanel { measure, series, target: Some(target), interval },
@@ -93,7 +95,7 @@ fn search_path(answer: &Answer, place: usize) -> Figure {
 }
 
 /// How much of each bound the answer and the next worse choice use; 1 is the bound.
-fn margin(answer: &Answer) -> Figure {
+fn margin(answer: &Answer) -> Chart {
     let d = &answer.description;
     let cells: Vec<usize> = answer.chosen.into_iter().chain(answer.next).collect();
     let series = cells.iter().filter_map(|cell| Some((*cell, answer.judgement(*cell)?))).map(|(cell, judgement)| {
@@ -110,7 +112,7 @@ fn margin(answer: &Answer) -> Figure {
     let measure = quantity_of(crate::experiment::measure_table::MeasureUnit::Count, "share of the bound that is used");
     let target = Target { value: 1.0, sense: Sense::AtMost, label: "the bound".to_owned() };
     let interval = interval_words(answer);
-    sweep_line(&SweepData {
+    Chart::Line(SweepData {
         heading: heading(answer, "how much of each target's bound is used, by the answer and by the next worse choice"),
         x: targets,
         panel: SweepPanel { measure, series: series.collect(), target: Some(target), interval },
@@ -118,7 +120,7 @@ fn margin(answer: &Answer) -> Figure {
 }
 
 /// A target against what is wanted, cost or the objective: the cells that no other beats in both.
-fn front(answer: &Answer, place: usize) -> Figure {
+fn front(answer: &Answer, place: usize) -> Chart {
     let d = &answer.description;
     let goal = &d.goals[place];
     let (wanted, sign) = match &d.quest {
@@ -152,7 +154,7 @@ fn front(answer: &Answer, place: usize) -> Figure {
         chosen: Some(*cell) == answer.chosen,
     });
     let (measure, target) = drawn(goal);
-    pareto(&ParetoData {
+    Chart::Pareto(ParetoData {
         heading: heading(answer, "every cell that was looked at"),
         x: measure,
         y: wanted,

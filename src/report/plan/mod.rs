@@ -3,6 +3,7 @@
 mod charts;
 mod csv;
 mod json;
+mod page;
 mod settings;
 mod text;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 pub use charts::{PlanFigure, plan_figures};
 pub use csv::{plan_cells_csv, plan_runs_csv};
 pub use json::plan_json;
+pub use page::plan_page;
 pub use settings::{Typed, dynamo_settings, guidance};
 pub use text::{plan_text, plan_toml};
 

@@ -15,12 +15,7 @@ pub fn plan_text(answer: &Answer, proposal: Option<&Proposal>) -> String {
     let mut text = wrap("", &headline(answer), 0, COLUMNS);
     text.push_str(&wrap("  for ", &premises(answer), 6, COLUMNS));
     table(answer, &mut text);
-    let mut lines = Vec::new();
-    lines.extend(margin(answer));
-    lines.extend(next_worse(answer));
-    lines.extend(binds(answer));
-    lines.extend(answer.notes.iter().map(|n| note(answer, n)));
-    lines.extend(proposal.map_or(Vec::new(), |p| guidance(&p.fleet)));
+    let mut lines = statements(answer, proposal);
     lines.extend(answer.description.bounds.iter().map(|b| {
         format!("closed form ({}): {} of these workers at least, since {}", b.form, significant(b.workers, 3), b.because)
     }));
@@ -36,6 +31,27 @@ pub fn plan_text(answer: &Answer, proposal: Option<&Proposal>) -> String {
     }
     text.push_str(&wrap("rests on ", &evidence(answer), 2, COLUMNS));
     text
+}
+
+/// Margin, what lies beside the answer, what binds, and what else is to be known.
+pub(super) fn statements(answer: &Answer, proposal: Option<&Proposal>) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(margin(answer));
+    lines.extend(next_worse(answer));
+    lines.extend(binds(answer));
+    lines.extend(answer.notes.iter().map(|n| note(answer, n)));
+    lines.extend(proposal.map_or(Vec::new(), |p| guidance(&p.fleet)));
+    lines
+}
+
+/// What the n-th cell that is shown is: nothing to say of the answer.
+pub(super) fn role(answer: &Answer, n: usize) -> &'static str {
+    match (n, answer.chosen, &answer.description.quest) {
+        (0, Some(_), _) => "",
+        (_, None, _) => " (the nearest)",
+        (_, _, Quest::Best { .. }) => " (the second best)",
+        _ => " (the next worse)",
+    }
 }
 
 /// The answer in one sentence.
@@ -82,7 +98,8 @@ fn infeasible(answer: &Answer) -> String {
     format!("not even {} keep {what}", words::cell(d, cell))
 }
 
-fn premises(answer: &Answer) -> String {
+/// What the answer holds for.
+pub(super) fn premises(answer: &Answer) -> String {
     let d = &answer.description;
     let conditions = words::conditions(d).map_or(String::new(), |c| format!(", {c}"));
     format!("{}{conditions}; each verdict {} sure", words::goals(d), words::percent_of(d.confidence))
@@ -93,12 +110,7 @@ fn table(answer: &Answer, text: &mut String) {
     let d = &answer.description;
     for (n, cell) in answer.chosen.into_iter().chain(answer.next).enumerate() {
         let Some(judgement) = answer.judgement(cell) else { continue };
-        let role = match (n, answer.chosen, &d.quest) {
-            (0, Some(_), _) => "",
-            (_, None, _) => " (the nearest)",
-            (_, _, Quest::Best { .. }) => " (the second best)",
-            _ => " (the next worse)",
-        };
+        let role = role(answer, n);
         let wanted = match &d.quest {
             Quest::Best { measure } => format!(": {measure} {}", objective(answer, cell, measure)),
             Quest::Cheapest { .. } => d.quest.cost(cell).map_or(String::new(), |cost| format!(": cost {}", significant(cost, 4))),
@@ -224,12 +236,14 @@ fn sensitivity(answer: &Answer, text: &mut String) {
     }
 }
 
-fn figure(goal: &crate::experiment::plan::Goal, judged: &crate::experiment::plan::Judged) -> String {
+/// A target's measure with what the runs show of it.
+pub(super) fn figure(goal: &crate::experiment::plan::Goal, judged: &crate::experiment::plan::Judged) -> String {
     let value = judged.figure.map_or("-".to_owned(), |value| crate::report::sweep::axes::show_value(goal.unit(), value));
     format!("{} {value}", goal.measure)
 }
 
-fn evidence(answer: &Answer) -> String {
+/// What was run.
+pub(super) fn evidence(answer: &Answer) -> String {
     let (d, runs) = (&answer.description, answer.runs());
     let more = answer.records.len() - runs;
     let and = if more > 0 { format!(" and {more} for what would change it") } else { String::new() };
