@@ -11,6 +11,7 @@ mod columns;
 mod engine_facts;
 mod error;
 mod goodness;
+pub mod kernels;
 mod kv_pool;
 mod least_squares;
 mod npy;

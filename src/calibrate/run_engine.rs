@@ -93,7 +93,10 @@ impl Engine {
     /// Where each limit comes from.
     pub(super) fn words(&self, limits: &ReplayLimits) -> Vec<String> {
         let spec = &limits.spec;
-        let [pool, block, seats, tokens] = self.sources.map(FactSource::name);
+        let [mut pool, block, seats, tokens] = self.sources.map(FactSource::name);
+        if spec.total_blocks != self.limits.spec.total_blocks {
+            pool = "fitted";
+        }
         let ranks = match (limits.ranks, limits.lockstep) {
             (1, _) => String::new(),
             (n, true) => format!(" on each of {n} ranks in lockstep"),

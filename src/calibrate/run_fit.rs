@@ -20,12 +20,12 @@ const MOST_REQUESTS: usize = 4_000;
 const GOES_ON: (f64, f64) = (0.7, 0.05);
 /// Digits of a coefficient.
 const DIGITS: usize = 4;
-/// Sizes of the pool that are tried, percent of the estimate: where nothing tells it, and about a size that is told.
+/// Sizes of the pool that are tried, percent of the estimate: where nothing tells it, and above a size that is told.
 const POOL_UNKNOWN: [u64; 12] = [80, 86, 92, 95, 97, 98, 99, 101, 102, 104, 108, 114];
-const POOL_ABOUT: [u64; 8] = [95, 97, 98, 99, 101, 102, 103, 105];
-/// A loss above this, of a run that the pool limits, makes one doubt that the pool acts as large as it is.
+const POOL_ABOVE: [u64; 4] = [101, 102, 103, 105];
+/// A loss above this, of a run that the pool limits, makes one doubt that the pool acts no larger than it is.
 const POOR: f64 = 0.03;
-/// Another size of the pool than the one told must bring the loss below this share.
+/// A larger pool than the one told must bring the loss below this share.
 const EFFECTIVE: f64 = 0.7;
 
 /// What to fit.
@@ -88,16 +88,17 @@ pub fn fit_run(
     }
     let engine = Engine::of(used, series, facts, &mut doubts)?;
     let target = Target::new(&used[..fitted]);
-    let (background, mut search, mut found) = choose_tail(used, &engine.limits, &target, fitted, options, &mut doubts)?;
+    let options = FitOptions { arrivals_go_on: options.arrivals_go_on.or(lacks_requests(log, facts)), ..options.clone() };
+    let (background, mut search, mut found) = choose_tail(used, &engine.limits, &target, fitted, &options, &mut doubts)?;
     // The number running over time tells the pool best; it is of the whole run, so only a fit to the whole may use it.
     let curve = series.filter(|_| fitted == used.len() && background.is_empty());
     if engine.search_pool {
         search.curve = curve.map(Curve::of);
         found = search.with_pool(found, &POOL_UNKNOWN);
         search.curve = None;
-    } else if engine.pool_limits && found.1 > POOR {
+    } else if engine.pool_limits && background.is_empty() && found.1 > POOR {
         let (told, loss) = (search.limits.spec.total_blocks, found.1);
-        let other = search.with_pool(found, &POOL_ABOUT);
+        let other = search.with_pool(found, &POOL_ABOVE);
         if other.1 < EFFECTIVE * loss {
             found = other;
             doubts.push(effective_pool(told, search.limits.spec.total_blocks));
@@ -170,6 +171,12 @@ fn front_end((median, most): (f64, f64)) -> String {
         duration(median * 1e9),
         duration(most * 1e9)
     )
+}
+
+/// Whether the run had more requests than the log, by its own configuration; `None` if not, or if that does not tell.
+fn lacks_requests(log: &RunLog, facts: &EngineFacts) -> Option<bool> {
+    let logged = (log.requests.len() + log.unserved) as u64;
+    facts.num_requests.filter(|all| *all > logged + logged / 50).map(|_| true)
 }
 
 /// Requests behind the log's end, the search with them, and what it found.

@@ -8,6 +8,7 @@ use super::calibrate_args::{CalibrateArgs, EngineArgs, GoOn, InputKind};
 use super::terminal::Terminal;
 use super::trace::write_whole;
 use super::{ExitStatus, Failure};
+use crate::calibrate::kernels::{TABLES, read_kernels};
 use crate::calibrate::profile::{ARCHIVES, Profile};
 use crate::calibrate::timings::{TimingOptions, Timings};
 use crate::calibrate::{
@@ -84,6 +85,9 @@ fn kind(args: &CalibrateArgs) -> Result<InputKind, Failure> {
         }
         if input.join(ARCHIVES[0]).exists() {
             return Ok(InputKind::Profile);
+        }
+        if input.join(TABLES[0]).exists() {
+            return Ok(InputKind::Table);
         }
         let problem = format!("the folder has neither `{LOG}` nor `{}`", ARCHIVES[0]);
         return Err(fault(input, &problem, "name the file itself, and say with `--from` what it is"));
@@ -209,11 +213,19 @@ fn of_table(args: &CalibrateArgs) -> Result<Calibration, Failure> {
         select: args.points.select.clone(),
         unit: unit(args)?.map(TimeUnit::seconds),
     };
-    let timings = Timings::read(input, &options)?;
+    let timings = if input.is_dir() { kernels(args, input)? } else { Timings::read(input, &options)? };
     let name = args.name.clone().or_else(|| timings.name.clone()).unwrap_or_else(|| name(args, input));
     let mut source = format!("fit to the table {}", input.file_name().unwrap_or_default().to_string_lossy());
     if !text.is_empty() {
         source.push_str(&format!(" where {text}"));
     }
-    Ok(Calibration::of_timings(&timings, point_preset(args, name, source, PresetKind::Fitted)?)?)
+    let kind = if input.is_dir() { PresetKind::Computed } else { PresetKind::Fitted };
+    Ok(Calibration::of_timings(&timings, point_preset(args, name, source, kind)?)?)
+}
+
+/// A folder of kernel times.
+fn kernels(args: &CalibrateArgs, folder: &Path) -> Result<Timings, Failure> {
+    let hint = "kernel times are of one block of the model: Llama-3.1-8B has 32, Llama-3.1-70B 80";
+    let layers = args.points.layers.ok_or_else(|| fault(folder, "`--layers` is missing", hint))?;
+    Ok(read_kernels(folder, layers)?)
 }

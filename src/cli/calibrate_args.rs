@@ -15,9 +15,10 @@ measured against simulated.
 A log of requests is JSON Lines or CSV with times (queued or arrival, first token, last token; scheduled helps) and
 tokens (prompt, output) under the names of vLLM's benchmarks, or under any with --columns. `meta.json` and
 `timeseries.csv` beside it are read too. A profile is the folder of Dynamo's profiler, its two archives, or their
-numbers as JSON. A table is CSV with a row for each time, or a JSON grid.")]
+numbers as JSON. A table is CSV with a row for each time, a JSON grid, or a folder of kernel times (dense.csv,
+per_sequence.csv, attention.csv) with --layers.")]
 pub struct CalibrateArgs {
-    /// A log of requests or its folder, a profile (a folder, two .npz, a .json), or a table of times
+    /// A log of requests or its folder, a profile (a folder, two .npz, a .json), or a table of times (a file, a folder)
     #[arg(value_name = "INPUT", required = true, num_args = 1..=2)]
     pub inputs: Vec<PathBuf>,
     /// What the input is [default: recognised]
@@ -105,6 +106,9 @@ pub struct PointArgs {
     /// Keep rows of a table with these values
     #[arg(long = "where", value_name = "COLUMN=VALUE,...")]
     pub filter: Option<String>,
+    /// Blocks (layers) of the model, for a folder of kernel times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub layers: Option<u32>,
     /// Which of several grids in a JSON file
     #[arg(long, value_name = "NAME")]
     pub select: Option<String>,

@@ -240,6 +240,13 @@ impl RouterTracking {
     /// Where the rank stands.
     #[inline]
     fn place(&self, worker: WorkerId, rank: u32) -> Option<usize> {
+        // Fleets number workers in a row, and workers their ranks from 0: the first guess is right almost always.
+        let (first, _, _) = self.workers.first()?;
+        let of_worker = self.workers.get(worker.0.wrapping_sub(first.0) as usize);
+        let guess = of_worker.map_or(usize::MAX, |(_, from, _)| *from as usize + rank as usize);
+        if self.ranks.get(guess) == Some(&(worker, rank)) {
+            return Some(guess);
+        }
         self.ranks.binary_search(&(worker, rank)).ok()
     }
 

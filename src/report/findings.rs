@@ -54,6 +54,16 @@ fn what(summary: &Summary) -> Vec<String> {
             summary.total.lost_to_overload_share.map(percent).unwrap_or_default()
         )
     }];
+    let outcomes = requests.outcomes();
+    let others: Vec<String> = outcomes
+        .iter()
+        .filter(|(name, n)| *n > 0 && *name != "lost to overload")
+        .map(|(name, n)| format!("{} {name}", count(*n)))
+        .collect();
+    if !others.is_empty() {
+        let whose = if attempts.refused == 0 { "requests" } else { "others" };
+        said.push(format!("What became of the {whose}: {}.", others.join(", ")));
+    }
     if attempts.unavailable > 0 {
         said.push(format!("{} attempts found no usable worker (503).", count(attempts.unavailable)));
     }
@@ -178,9 +188,6 @@ impl RefusalSpan {
 
 fn change(summary: &Summary) -> Vec<String> {
     let total = &summary.total;
-    if total.attempts.refused == 0 {
-        return idle(summary);
-    }
     let share = |n: u64| percent(n as f64 / total.attempts.refused as f64);
     let mut decided: Vec<(&Named, &str)> = total
         .refused_by_decisive_check
@@ -196,13 +203,58 @@ fn change(summary: &Summary) -> Vec<String> {
         })
         .collect();
     said.extend(room(summary));
+    said.extend(unserved(summary));
     if summary.recovery.as_ref().is_some_and(|r| r.does_not_recover) {
         said.push("The overload feeds itself: bound the retries of clients (`clients.retry`), or refuse earlier, before work is wasted.".to_owned());
+    }
+    if said.is_empty() {
+        return idle(summary);
     }
     said.push(
         "Compare settings before choosing one: `shedcast sweep resolved.toml --grid PATH=VALUES --target 'rate_529<=1%'`."
             .to_owned(),
     );
+    said
+}
+
+/// What ended badly without a refusal.
+fn unserved(summary: &Summary) -> Vec<String> {
+    let (total, requests) = (&summary.total, &summary.total.requests);
+    let of_offered = |n: u64| percent(n as f64 / requests.offered as f64);
+    let mut said = Vec::new();
+    if requests.gave_up > 0 {
+        let wasted = total.tokens.wasted_share.filter(|share| *share > 0.0);
+        let wasted = wasted.map(|s| format!(", and {} of all tokens were computed for nobody", percent(s))).unwrap_or_default();
+        let cure = if total.attempts.refused == 0 {
+            "nothing refuses here: a cap (`fleet.engine_request_limit`, `fleet.request_queue_limit`) or a busy threshold ends such \
+             requests before they cost"
+        } else {
+            "refuse earlier, or add workers"
+        };
+        said.push(format!("Clients of {} of offered requests gave up{wasted}: {cure}.", of_offered(requests.gave_up)));
+    }
+    if requests.unservable > 0 {
+        said.push(format!(
+            "{} of offered requests fit no worker: they exceed its context limit or the blocks of a rank (`fleet.kv_total_blocks`).",
+            of_offered(requests.unservable)
+        ));
+    }
+    if requests.lost_to_unavailability > 0 {
+        said.push(format!(
+            "{} of offered requests found no usable worker (503): look at the fleet's events, and at leases and reports of failure.",
+            of_offered(requests.lost_to_unavailability)
+        ));
+    }
+    if requests.failed > 0 {
+        said.push(format!("{} of offered requests were lost with their workers.", of_offered(requests.failed)));
+    }
+    if let Some(met) = total.slo.share_of_completed.filter(|share| *share < 0.99 && !targets(summary).is_empty()) {
+        said.push(format!(
+            "Only {} of the completed requests met {}: more workers, less load, or limits that bite earlier.",
+            percent(met),
+            targets(summary).join(", ")
+        ));
+    }
     said
 }
 

@@ -1,5 +1,6 @@
 //! Quantiles of many values in bounded memory.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use hdrhistogram::Histogram;
@@ -8,6 +9,8 @@ use super::rank::RankRule;
 
 /// Up to this many values are kept as they are, so that every quantile is exact.
 pub const EXACT_LIMIT: usize = 1 << 15;
+/// Values that wait to be counted in the histogram: counted together, they wait for memory together.
+const BATCH: usize = 256;
 /// Significant decimal digits of the histogram beyond: a cell is at most 1/1024 of its value wide.
 const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -31,7 +34,39 @@ pub struct Quantiles {
 #[derive(Clone, Debug)]
 enum Store {
     Exact { values: Vec<u64>, sorted: bool },
-    Histogram(Box<Histogram<u64>>),
+    Histogram(Box<Cells>),
+}
+
+/// A histogram, and values that are not counted in it yet.
+#[derive(Clone, Debug)]
+struct Cells {
+    counted: Histogram<u64>,
+    waiting: Vec<u64>,
+}
+
+impl Cells {
+    #[inline]
+    fn record(&mut self, value: u64) {
+        self.waiting.push(value);
+        if self.waiting.len() == BATCH {
+            self.count();
+        }
+    }
+
+    /// Counts the values that wait.
+    fn count(&mut self) {
+        self.waiting.drain(..).for_each(|value| self.counted.record(value).expect(AUTO_RESIZES));
+    }
+
+    /// The histogram with every value in it.
+    fn complete(&self) -> Cow<'_, Histogram<u64>> {
+        if self.waiting.is_empty() {
+            return Cow::Borrowed(&self.counted);
+        }
+        let mut all = self.counted.clone();
+        self.waiting.iter().for_each(|&value| all.record(value).expect(AUTO_RESIZES));
+        Cow::Owned(all)
+    }
 }
 
 impl Default for Store {
@@ -73,8 +108,8 @@ impl Quantiles {
                 values.push(value);
                 *sorted = false;
             }
-            Store::Exact { .. } => self.spill().record(value).expect(AUTO_RESIZES),
-            Store::Histogram(histogram) => histogram.record(value).expect(AUTO_RESIZES),
+            Store::Exact { .. } => self.spill().record(value),
+            Store::Histogram(cells) => cells.record(value),
         }
     }
 
@@ -89,7 +124,7 @@ impl Quantiles {
                 values.extend(std::iter::repeat_n(value, times as usize));
                 *sorted = false;
             }
-            _ => self.spill().record_n(value, times).expect(AUTO_RESIZES),
+            _ => self.spill().counted.record_n(value, times).expect(AUTO_RESIZES),
         }
     }
 
@@ -108,20 +143,27 @@ impl Quantiles {
                 *sorted = false;
             }
             (_, Store::Exact { values, .. }) => {
-                let histogram = self.spill();
-                values.iter().for_each(|&value| histogram.record(value).expect(AUTO_RESIZES));
+                let cells = self.spill();
+                values.iter().for_each(|&value| cells.record(value));
+                cells.count();
             }
-            (_, Store::Histogram(more)) => self.spill().add(&**more).expect(AUTO_RESIZES),
+            (_, Store::Histogram(more)) => {
+                let cells = self.spill();
+                cells.count();
+                cells.counted.add(&*more.complete()).expect(AUTO_RESIZES);
+            }
         }
     }
 
     /// Sorts the kept values, so that reading many quantiles costs one sort. Reading works without it.
     pub fn sort(&mut self) {
-        if let Store::Exact { values, sorted } = &mut self.store {
-            if !*sorted {
+        match &mut self.store {
+            Store::Exact { sorted: true, .. } => {}
+            Store::Exact { values, sorted } => {
                 values.sort_unstable();
+                *sorted = true;
             }
-            *sorted = true;
+            Store::Histogram(cells) => cells.count(),
         }
     }
 
@@ -189,8 +231,9 @@ impl Quantiles {
         Some(match &self.store {
             Store::Exact { values, sorted: true } => values[rank as usize - 1],
             Store::Exact { values, sorted: false } => *values.clone().select_nth_unstable(rank as usize - 1).1,
-            Store::Histogram(histogram) => {
-                let cell = cell_of_rank(histogram, rank);
+            Store::Histogram(cells) => {
+                let histogram = cells.complete();
+                let cell = cell_of_rank(&histogram, rank);
                 histogram.median_equivalent(cell).clamp(self.least, self.greatest)
             }
         })
@@ -204,11 +247,12 @@ impl Quantiles {
         match &self.store {
             Store::Exact { values, sorted: true } => values.partition_point(|&value| value <= limit) as u64,
             Store::Exact { values, sorted: false } => values.iter().filter(|&&value| value <= limit).count() as u64,
-            Store::Histogram(histogram) => histogram
-                .iter_recorded()
-                .take_while(|cell| histogram.median_equivalent(cell.value_iterated_to()) <= limit)
-                .map(|cell| cell.count_since_last_iteration())
-                .sum(),
+            Store::Histogram(cells) => {
+                let histogram = cells.complete();
+                let cells = histogram.iter_recorded();
+                let below = cells.take_while(|cell| histogram.median_equivalent(cell.value_iterated_to()) <= limit);
+                below.map(|cell| cell.count_since_last_iteration()).sum()
+            }
         }
     }
 
@@ -222,14 +266,14 @@ impl Quantiles {
 
     /// The histogram; the kept values move into it first.
     #[cold]
-    fn spill(&mut self) -> &mut Histogram<u64> {
+    fn spill(&mut self) -> &mut Cells {
         if let Store::Exact { values, .. } = &self.store {
-            let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("three digits are within 0 to 5");
-            values.iter().for_each(|&value| histogram.record(value).expect(AUTO_RESIZES));
-            self.store = Store::Histogram(Box::new(histogram));
+            let mut counted = Histogram::new(SIGNIFICANT_DIGITS).expect("three digits are within 0 to 5");
+            values.iter().for_each(|&value| counted.record(value).expect(AUTO_RESIZES));
+            self.store = Store::Histogram(Box::new(Cells { counted, waiting: Vec::with_capacity(BATCH) }));
         }
         match &mut self.store {
-            Store::Histogram(histogram) => histogram,
+            Store::Histogram(cells) => cells,
             Store::Exact { .. } => unreachable!("the store was replaced above"),
         }
     }

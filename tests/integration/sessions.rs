@@ -120,6 +120,17 @@ fn turns_of_a_trace_wait_for_the_answer_before() {
 }
 
 #[test]
+fn a_trace_without_sessions_has_none_to_follow() {
+    let text = format!(
+        "{}[workload]\ntrace = {{ path = \"tests/fixtures/traces/azure_2023.csv\", sessions = \"follow\" }}\n",
+        fleet("")
+    );
+    let case = run_text(&text, &[]);
+    let names: Vec<_> = case.result.trace.as_ref().expect("a trace").warnings.iter().map(|w| w.name()).collect();
+    assert_eq!(names, ["trace_no_sessions"]);
+}
+
+#[test]
 fn delta_prompts_are_made_whole() {
     let case = replayed(", sessions = \"follow\"", "", "");
     assert_eq!(case.log.attempts.len(), 6);

@@ -80,6 +80,39 @@ fn mooncake_rows_have_aliases_token_lists_and_classes() {
 }
 
 #[test]
+fn classes_that_a_trace_names_are_told_apart_in_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let row = |i: u32, class: &str| {
+        format!("{{\"timestamp\": {i}, \"input_length\": 9, \"output_length\": 5, \"policy_class\": \"{class}\"}}\n")
+    };
+    let rows: String = (0..40).map(|i| row(i * 100, if i % 4 == 0 { "gold" } else { "silver" })).collect();
+    std::fs::write(folder.path().join("trace.jsonl"), rows).expect("a file");
+    let scenario = "name = \"a\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\n[workload]\ntrace = \"trace.jsonl\"\n";
+    std::fs::write(folder.path().join("a.toml"), scenario).expect("a file");
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("shedcast"));
+    command.current_dir(folder.path()).args([
+        "run",
+        "a.toml",
+        "--out",
+        "out",
+        "--no-charts",
+        "--requests-csv",
+        "--format",
+        "json",
+    ]);
+    let summary: serde_json::Value = serde_json::from_slice(&command.assert().success().get_output().stdout).expect("JSON");
+    let classes: Vec<(&str, u64)> = summary["classes"]
+        .as_array()
+        .expect("classes")
+        .iter()
+        .map(|c| (c["name"].as_str().expect("a name"), c["measures"]["requests"]["offered"].as_u64().expect("a count")))
+        .collect();
+    assert_eq!(classes, [("gold", 10), ("silver", 30)]);
+    let requests = std::fs::read_to_string(folder.path().join("out/requests.csv")).expect("the requests");
+    assert_eq!((requests.matches(",gold,").count(), requests.matches(",silver,").count()), (10, 30));
+}
+
+#[test]
 fn blocks_of_another_size_and_sessions_are_told() {
     let row = |i: u32| {
         format!("{{\"timestamp\": {}, \"input_length\": 64, \"output_length\": 5, \"hash_ids\": [1, 2, 3, {i}]}}\n", i * 10)

@@ -49,6 +49,8 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 struct Rank {
+    /// Its place in the group.
+    index: u32,
     waiting: VecDeque<u32>,
     /// Newest of the running sequences, in a list by admission.
     newest: u32,
@@ -59,8 +61,10 @@ struct Rank {
     tick: u64,
     /// Decoding sequences, which take part in every step, by when they take their next block.
     decoding: Buckets,
-    /// (finish tick, admission, handle); entries of preempted or departed sequences are stale.
-    finishing: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// (finish tick, handle); entries of preempted or departed sequences are stale.
+    finishing: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The first tick of these, or `u64::MAX`.
+    next_finish: u64,
     /// The one sequence whose prompt is partly computed.
     partial: Option<u32>,
     /// Sequences with a chunk of prompt in the step in progress, in admission order.
@@ -105,6 +109,11 @@ enum Place {
 }
 
 impl Sequence {
+    /// Of a decoding sequence, the tick at which it completes.
+    fn finish(&self) -> u64 {
+        self.first.wrapping_add(u64::from(self.output))
+    }
+
     fn remaining(&self) -> u64 {
         u64::from(self.input) + u64::from(self.generated) - self.computed
     }
@@ -119,9 +128,14 @@ impl Sequence {
 impl Run {
     /// Time from the start of the run to the end of its `n`-th step.
     fn elapsed(&self, n: u64) -> Attos {
+        let (first, growth) = (self.line.first.0, self.line.growth.0);
+        if let (Ok(first), Ok(growth), 0..=0xffff_ffff) = (u64::try_from(first), u64::try_from(growth), n) {
+            // Almost always; it takes two multiplications instead of six.
+            let pairs = n * n.saturating_sub(1) / 2;
+            return Attos(u128::from(first) * u128::from(n) + u128::from(growth) * u128::from(pairs));
+        }
         let n = u128::from(n);
-        let pairs = if n == 0 { 0 } else { n * (n - 1) / 2 };
-        Attos(self.line.first.0 * n + self.line.growth.0 * pairs)
+        Attos(first * n + growth * (n * n.saturating_sub(1) / 2))
     }
 
     /// How many steps of the run that starts at `clock` have ended by `now` (or before it, unless `inclusive`).
@@ -135,7 +149,8 @@ impl Run {
         }
         // A float guess (the quadratic's root), put right by exact comparison: the guess decides nothing.
         let reach = now.as_nanos().saturating_sub(clock.floor().as_nanos()) as f64 * 1e9;
-        let (first, growth) = (self.line.first.0 as f64, self.line.growth.0 as f64);
+        let float = |amount: Attos| u64::try_from(amount.0).map_or(amount.0 as f64, |small| small as f64);
+        let (first, growth) = (float(self.line.first), float(self.line.growth));
         let b = first - growth / 2.0;
         let guess = 2.0 * reach / (b + (b * b + 2.0 * growth * reach).sqrt());
         let beyond = guess.is_nan() || guess >= self.steps as f64;
@@ -156,6 +171,7 @@ impl Run {
 impl Rank {
     fn new(spec: &RankSpec, index: u32) -> Self {
         Self {
+            index,
             waiting: VecDeque::new(),
             newest: NONE,
             running: 0,
@@ -163,6 +179,7 @@ impl Rank {
             tick: 0,
             decoding: Buckets::new(spec.block_size),
             finishing: BinaryHeap::new(),
+            next_finish: u64::MAX,
             partial: None,
             chunks: Vec::new(),
             free: spec.total_blocks,
@@ -280,15 +297,16 @@ impl Rank {
     }
 
     /// Steps that the batch just planned can make, at most, before anything but its counts changes.
-    fn reach(&mut self, spec: &RankSpec, sequences: &[Sequence], watch: Watch) -> u64 {
+    fn reach(&self, spec: &RankSpec, watch: Watch) -> u64 {
         if watch.tokens || !self.chunks.is_empty() || self.partial.is_some() {
             return 1;
         }
-        let steps = self.next_finish(sequences) - self.tick;
+        if watch.blocks && spec.total_blocks - self.free != self.reported {
+            return 1; // this very step takes blocks, or a preemption gave some back
+        }
+        // A stale entry ends a run too early, which changes nothing but the number of runs.
+        let steps = self.next_finish - self.tick;
         if watch.blocks {
-            if spec.total_blocks - self.free != self.reported {
-                return 1; // this very step takes blocks, or a preemption gave some back
-            }
             let later = (1..steps).zip(self.decoding.taken_later());
             let change = later.into_iter().find(|&(_, taken)| taken > 0);
             // A step that finds no block left is planned by itself.
@@ -296,18 +314,6 @@ impl Rank {
         }
         // The first step has its blocks.
         1 + self.decoding.steps_within(self.free, steps - 1)
-    }
-
-    /// The tick at which the next sequence completes.
-    fn next_finish(&mut self, sequences: &[Sequence]) -> u64 {
-        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
-            let sequence = &sequences[handle as usize];
-            if sequence.place == Place::Decoding && sequence.admission == admission {
-                return tick;
-            }
-            self.finishing.pop();
-        }
-        unreachable!("a decoding sequence is in the heap")
     }
 
     /// Lets `n` steps pass, 1 or more.
@@ -330,26 +336,16 @@ impl Rank {
         let finish = tick + u64::from(sequence.output - sequence.generated);
         sequence.bucket = self.decoding.join(sequence.computed);
         self.context += sequence.computed;
-        self.finishing.push(Reverse((finish, sequence.admission, handle)));
+        self.finishing.push(Reverse((finish, handle)));
+        self.next_finish = self.next_finish.min(finish);
     }
 }
 
 impl Rank {
     /// Applies what the steps that just passed completed: appends (admission, event) to `events`.
     fn finish(&mut self, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
-        while let Some(&Reverse((tick, admission, handle))) = self.finishing.peek() {
-            if tick > self.tick {
-                break;
-            }
-            self.finishing.pop();
-            let sequence = sequences[handle as usize];
-            if sequence.place != Place::Decoding || sequence.admission != admission || sequence.leaving {
-                continue;
-            }
-            self.withdraw(sequences, handle);
-            sequences[handle as usize].place = Place::Unused;
-            unused.push(handle);
-            events.push((admission, StepEvent::Completed { key: sequence.key }));
+        if self.next_finish <= self.tick {
+            self.finish_decoding(sequences, unused, events);
         }
         for i in 0..self.chunks.len() {
             let handle = self.chunks[i];
@@ -359,6 +355,34 @@ impl Rank {
             }
         }
         self.chunks.clear();
+    }
+
+    /// Completes the decoding sequences whose tick has come, in admission order.
+    fn finish_decoding(&mut self, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
+        let before = events.len();
+        while let Some(&Reverse((tick, handle))) = self.finishing.peek() {
+            self.next_finish = tick;
+            if tick > self.tick {
+                break;
+            }
+            self.finishing.pop();
+            let sequence = sequences[handle as usize];
+            // The handle may have gone to another sequence since, even to one of another rank.
+            let is_current = sequence.place == Place::Decoding && sequence.rank == self.index && sequence.finish() == tick;
+            if !is_current || sequence.leaving {
+                continue;
+            }
+            self.withdraw(sequences, handle);
+            sequences[handle as usize].place = Place::Unused;
+            unused.push(handle);
+            events.push((sequence.admission, StepEvent::Completed { key: sequence.key }));
+        }
+        if self.finishing.is_empty() {
+            self.next_finish = u64::MAX;
+        }
+        if events.len() > before + 1 {
+            events[before..].sort_unstable_by_key(|&(admission, _)| admission);
+        }
     }
 
     fn finish_chunk(&mut self, sequences: &mut [Sequence], handle: u32, events: &mut Vec<(u64, StepEvent)>) {
@@ -479,7 +503,7 @@ impl Coalesced {
             let line = if work.prefill == 0 && rank.chunks.is_empty() { self.spec.timing.decode_line(work) } else { None };
             let line = match line {
                 Some(line) => {
-                    steps = steps.min(rank.reach(&self.spec, &self.sequences, self.watch));
+                    steps = steps.min(rank.reach(&self.spec, self.watch));
                     line
                 }
                 None => {

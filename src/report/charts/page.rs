@@ -40,7 +40,7 @@ impl Page {
         if lines.len() > 2 {
             (size, lines) = (15.0, wrap(&heading.title, 15.0, Weight::Bold, room));
         }
-        page.paragraph(lines, 4, size, Weight::Bold, Ink::Text);
+        page.paragraph(lines, heading.sheet.title_lines(), size, Weight::Bold, Ink::Text);
         page.paragraph(wrap(&heading.subtitle, CAPTION, Weight::Regular, room), 2, CAPTION, Weight::Regular, Ink::Muted);
         page.y += 6.0;
         page
@@ -79,7 +79,14 @@ impl Page {
     pub(super) fn caption(&mut self, caption: &str, entries: &[Entry], left: f64, right: f64) {
         let line = 19.0;
         self.y += line;
-        let caption = elide(caption, CAPTION, Weight::Bold, right - left);
+        let mut lines = wrap(caption, CAPTION, Weight::Bold, right - left);
+        // What does not fit into two lines is cut.
+        let last = lines.split_off(lines.len().saturating_sub(1).min(1)).join(" ");
+        for above in lines {
+            self.label((left, self.y - 5.0), &above, CAPTION, Weight::Bold, Anchor::Start, Ink::Text);
+            self.y += line;
+        }
+        let caption = elide(&last, CAPTION, Weight::Bold, right - left);
         let mut x = left;
         if !caption.is_empty() {
             x += width(&caption, CAPTION, Weight::Bold) + 20.0;
@@ -176,7 +183,7 @@ mod tests {
             let heading = Heading { title: "refused attempts ".repeat(words), sheet, ..Heading::default() };
             let figure = Page::new(&heading).finish(&heading);
             let lines = texts(&figure);
-            assert!(lines.len() <= 4);
+            assert!(lines.len() <= sheet.title_lines());
             assert!(lines.iter().all(|t| t.at.0 + width(&t.text, t.size, t.weight) <= heading.sheet.width()), "{words} words");
         }
     }

@@ -19,6 +19,14 @@ impl Sheet {
         }
     }
 
+    /// Most lines of a title.
+    pub(super) const fn title_lines(self) -> usize {
+        match self {
+            Self::Wide => 4,
+            Self::Narrow => 8,
+        }
+    }
+
     /// How many panels stand side by side, of `panels` that a wide sheet has in a row.
     pub(super) const fn columns(self, panels: usize) -> usize {
         match self {

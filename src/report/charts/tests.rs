@@ -24,22 +24,25 @@ fn covered(text: &Text) -> Rect {
 
 #[test]
 fn no_text_lies_on_another_or_leaves_the_page() {
-    for (name, figure) in samples::all() {
+    let mut faults = Vec::new();
+    for (name, figure) in [Sheet::Wide, Sheet::Narrow].into_iter().flat_map(samples::all_on) {
         let texts = texts(&figure);
         for (i, a) in texts.iter().enumerate() {
             let rect = covered(a);
             let inside = rect.x >= 0.0 && rect.y >= 0.0 && rect.right() <= figure.width + 0.5 && rect.bottom() <= figure.height;
-            assert!(inside, "{name}: `{}` leaves the page: {rect:?}", a.text);
-            for b in &texts[..i] {
-                assert!(!rect.overlaps(covered(b)), "{name}: `{}` lies on `{}`", a.text, b.text);
+            if !inside {
+                faults.push(format!("{name}, {} wide: `{}` leaves the page: {rect:?}", figure.width, a.text));
             }
+            let on = texts[..i].iter().filter(|b| rect.overlaps(covered(b)));
+            faults.extend(on.map(|b| format!("{name}, {} wide: `{}` lies on `{}`", figure.width, a.text, b.text)));
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_figure_draws_finite_shapes_within_its_page() {
-    for (name, figure) in samples::all() {
+    for (name, figure) in [Sheet::Wide, Sheet::Narrow].into_iter().flat_map(samples::all_on) {
         for shape in &figure.scene.shapes {
             let points: Vec<_> = match shape {
                 Shape::Lines { paths, .. } => paths.iter().flatten().copied().collect(),
@@ -199,6 +202,9 @@ fn the_gallery_is_written_where_asked() {
     for (name, figure) in samples::all() {
         std::fs::write(directory.join(format!("{name}.svg")), figure.to_svg()).unwrap();
         std::fs::write(directory.join(format!("{name}.png")), figure.to_png(1.0).unwrap()).unwrap();
+    }
+    for (name, figure) in samples::all_on(Sheet::Narrow) {
+        std::fs::write(directory.join(format!("{name}-narrow.png")), figure.to_png(1.0).unwrap()).unwrap();
     }
     std::fs::write(directory.join("dark.css"), super::dark_css("svg")).unwrap();
 }

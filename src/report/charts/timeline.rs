@@ -80,6 +80,7 @@ impl<'a> Timeline<'a> {
                 1 => "1 mark has no room for a label".to_owned(),
                 n => format!("{n} marks have no room for a label"),
             };
+            let text = elide(&text, LABEL, Weight::Regular, self.right - self.left);
             label(&mut page.scene, (self.left, page.y - 5.0), &text, Anchor::Start, Ink::Muted);
         }
         let top = page.y;

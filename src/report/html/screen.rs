@@ -2,7 +2,7 @@
 
 use super::escape::{escape, sentence};
 use super::figure::opened;
-use crate::report::screen::{Block, List, Table};
+use crate::report::screen::{Block, Layout, List, Table};
 
 /// One block; tables with every column.
 pub(super) fn block(block: &Block) -> String {
@@ -20,17 +20,33 @@ pub(super) fn block(block: &Block) -> String {
     }
 }
 
+/// The name of a column; a long name may break where its words end.
+fn column(name: &str) -> String {
+    escape(name).replace('_', "_<wbr>")
+}
+
+/// A figure; its interval stands below it.
+fn cell(text: &str) -> String {
+    match text.split_once(" [") {
+        Some((mean, interval)) => format!("{} <span class=\"interval\">[{}</span>", escape(mean), escape(interval)),
+        None => escape(text),
+    }
+}
+
 fn table(table: &Table) -> String {
-    let names: String = table.columns.iter().map(|c| format!("<th scope=\"col\">{}</th>", escape(&c.name))).collect();
+    let names: String = table.columns.iter().map(|c| format!("<th scope=\"col\">{}</th>", column(&c.name))).collect();
     let row = |row: &crate::report::screen::Row| {
-        let cells: String = row.cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let cells: String = row.cells.iter().map(|cell| format!("<td>{}</td>", self::cell(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&row.name))
     };
     let rows: String = table.rows.iter().map(row).collect();
     let notes: String = table.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", sentence(note))).collect();
+    let opened = match table.layout {
+        Layout::Figures => opened(&table.title),
+        Layout::Listing => opened(&table.title).replacen("<table", "<table class=\"listing\"", 1),
+    };
     format!(
-        "{}<thead><tr><th scope=\"col\">{}</th>{names}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{notes}",
-        opened(&table.title),
+        "{opened}<thead><tr><th scope=\"col\">{}</th>{names}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{notes}",
         escape(&table.title)
     )
 }

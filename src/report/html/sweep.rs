@@ -5,7 +5,7 @@ use crate::experiment::sweep::SweepResult;
 use super::method;
 use super::page::{Page, Tile};
 use crate::report::screen::Block;
-use crate::report::sweep::{sweep_cells, sweep_figures, sweep_headline, sweep_screen};
+use crate::report::sweep::{best_figures, sweep_cells, sweep_figures, sweep_findings, sweep_headline, sweep_screen};
 
 /// `report.html` of a sweep: which cells meet the targets, then charts, the cells, warnings, the scenario of the baseline cell and the method.
 pub fn sweep_page(result: &SweepResult, resolved: &str) -> String {
@@ -20,9 +20,14 @@ pub fn sweep_page(result: &SweepResult, resolved: &str) -> String {
     if !description.targets.is_empty() {
         tiles.push(Tile::new("Cells that meet the targets", met.to_string(), format!("of {}", description.cells())));
     }
+    tiles.extend(best_figures(result).into_iter().map(|figure| Tile::new(&figure.label, figure.value, figure.interval)));
     page.tiles(&tiles);
     page.section("Verdict");
-    page.blocks(screen.blocks.iter().filter(|block| !matches!(block, Block::List(list) if list.warns)));
+    page.points(&sweep_findings(result));
+    page.heading(if result.ranking().is_empty() { "The nearest cells" } else { "The best cells" });
+    // The sentences of the screen stand among the findings.
+    let told = |block: &&Block| matches!(block, Block::Table(_)) || matches!(block, Block::List(list) if !list.warns);
+    page.blocks(screen.blocks.iter().filter(told));
     page.section("Charts");
     sweep_figures(result).iter().for_each(|figure| page.chart(&figure.name, &figure.chart));
     page.section("Cells");
@@ -35,7 +40,7 @@ pub fn sweep_page(result: &SweepResult, resolved: &str) -> String {
     page.blocks(warnings);
     page.section("Scenario");
     description.description.iter().for_each(|said| page.text(said));
-    page.source("The scenario of the baseline cell, every default written out (`resolved.toml`)", resolved);
+    page.source("The scenario of the baseline cell, every default written out (`baseline.toml`)", resolved);
     page.section("Method");
     page.points(&method::sweep());
     page.finish()

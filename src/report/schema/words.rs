@@ -159,6 +159,8 @@ const KEYS: &[(&str, &str)] = &[
     ("mean", "The mean."),
     ("mean_off", "Mean time in the off state."),
     ("mean_on", "Mean time in the on state."),
+    ("metrics", "Whether to write `metrics.om`: Prometheus metrics under Dynamo's names."),
+    ("metrics_epoch", "Date at which simulated time begins in `metrics.om`."),
     ("migration_limit", "How often a broken request moves on to another worker."),
     ("model", "Name of the model."),
     ("name", "Name in reports."),

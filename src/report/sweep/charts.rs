@@ -114,6 +114,7 @@ impl<'a> View<'a> {
                 "{} to {} replications, until {} is known to {}",
                 d.replications, d.max_replications, precision.measure, precision.half_width
             ),
+            None if d.replications == 1 => "1 replication".to_owned(),
             None => format!("{} replications", d.replications),
         };
         format!("{}: {} cells, {replications} each, common random numbers, seed {}", d.name, d.cells(), d.seed)

@@ -50,13 +50,18 @@ pub fn sweep_cells(result: &SweepResult) -> Table {
 /// What was found, in a sentence without a full stop: whether targets are met, or which cell is best where there is none.
 pub fn sweep_headline(result: &SweepResult) -> String {
     let ranking = result.ranking();
-    match why(result, &ranking) {
-        Some(best) if result.description.targets.is_empty() => best,
-        _ => told_targets(result, &ranking),
-    }
+    let Some(best) = ranking.first().filter(|_| result.description.targets.is_empty()) else {
+        return told_targets(result, &ranking);
+    };
+    let others = match alike(result, &ranking).len() {
+        0 => String::new(),
+        1 => ", not to be told apart from another one".to_owned(),
+        n => format!(", not to be told apart from {n} others"),
+    };
+    format!("best of {} cells by {}: cell {}{others}", result.cells.len(), best_name(result), best.cell)
 }
 
-fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
+pub(super) fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
     let targets = &result.description.targets;
     if targets.is_empty() {
         return format!("no target given (`--target 'rate_529<=1%'`): cells by {}", result.description.best);
@@ -64,6 +69,7 @@ fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
     let goal = targets.iter().map(words).collect::<Vec<_>>().join(", ");
     let sure = ranking.iter().filter(|cell| cell.verdict() == Some(Verdict::Met)).count();
     match (ranking.len(), sure) {
+        (n, 0) if n > 0 => format!("targets: {goal}: {n} cells meet them by their means, none with whole 95 % intervals"),
         (0, _) => format!("targets: {goal}: no cell meets them; the nearest ones:"),
         (n, sure) if n == sure => format!("targets: {goal}: {n} cells meet them with their whole 95 % intervals"),
         (n, sure) => {
@@ -75,7 +81,7 @@ fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
 }
 
 /// Cells that miss the targets by the least: first by the greatest relative excess over a bound.
-fn nearest(result: &SweepResult) -> Vec<&Cell> {
+pub(super) fn nearest(result: &SweepResult) -> Vec<&Cell> {
     let excess = |cell: &Cell| {
         let each = result.description.targets.iter().map(|target| {
             let mean = cell.mean(&target.measure).unwrap_or(f64::INFINITY);
@@ -91,7 +97,7 @@ fn nearest(result: &SweepResult) -> Vec<&Cell> {
 }
 
 /// The measures that are listed.
-fn columns(result: &SweepResult) -> Vec<&'static Measure> {
+pub(super) fn columns(result: &SweepResult) -> Vec<&'static Measure> {
     let d = &result.description;
     let wanted = d.targets.iter().map(|target| target.measure.as_str()).chain([d.best.as_str(), "rate_529", "ttft_p99"]);
     let mut columns: Vec<&Measure> = Vec::new();
@@ -129,22 +135,36 @@ fn cells_table(result: &SweepResult, cells: &[&Cell]) -> Table {
     }
 }
 
-fn why(result: &SweepResult, ranking: &[&Cell]) -> Option<String> {
-    let (best, rest) = ranking.split_first()?;
+/// The measure that orders the cells.
+fn best_name(result: &SweepResult) -> &str {
+    let best = &result.description.best;
+    Measure::find(best).map_or(best.as_str(), |measure| name_of(measure))
+}
+
+/// Of the cells behind the best one, those that meet the targets as surely: the measure alone put them behind.
+fn rivals<'c>(ranking: &[&'c Cell]) -> Vec<&'c Cell> {
+    let Some((best, rest)) = ranking.split_first() else { return Vec::new() };
+    rest.iter().take(50).copied().filter(|cell| cell.verdict() == best.verdict()).collect()
+}
+
+/// The rivals that cannot be told apart from the best cell.
+fn alike(result: &SweepResult, ranking: &[&Cell]) -> Vec<usize> {
+    let told = |cell: &&Cell| result.cannot_tell(ranking[0].cell, cell.cell);
+    rivals(ranking).into_iter().filter(told).map(|cell| cell.cell).collect()
+}
+
+pub(super) fn why(result: &SweepResult, ranking: &[&Cell]) -> Option<String> {
+    let best = ranking.first()?;
     let d = &result.description;
-    let measure = Measure::find(&d.best).map_or(d.best.as_str(), |measure| name_of(measure));
     let among = if d.targets.is_empty() { "of all cells" } else { "of the cells that meet the targets" };
-    let said = format!("best {among} by {measure}: cell {} ({})", best.cell, d.grid.describe(best.cell));
-    // Others may meet the targets less surely: the measure alone did not put those behind.
-    let rivals: Vec<&&Cell> = rest.iter().take(50).filter(|cell| cell.verdict() == best.verdict()).collect();
-    let alike: Vec<String> =
-        rivals.iter().filter(|cell| result.cannot_tell(best.cell, cell.cell)).map(|cell| cell.cell.to_string()).collect();
-    Some(match alike.len() {
-        0 if rivals.is_empty() => said,
-        0 if rivals.len() == 1 => format!("{said}; its paired difference to the next is clear of 0"),
-        0 => format!("{said}; its paired difference to each of the {} next is clear of 0", rivals.len()),
-        1 => format!("{said}; cell {} cannot be told apart from it", alike[0]),
-        n => format!("{said}; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),
+    let said = format!("best {among} by {}: cell {} ({})", best_name(result), best.cell, d.grid.describe(best.cell));
+    let alike: Vec<String> = alike(result, ranking).iter().map(usize::to_string).collect();
+    Some(match (alike.len(), rivals(ranking).len()) {
+        (0, 0) => said,
+        (0, 1) => format!("{said}; its paired difference to the next is clear of 0"),
+        (0, rivals) => format!("{said}; its paired difference to each of the {rivals} next is clear of 0"),
+        (1, _) => format!("{said}; cell {} cannot be told apart from it", alike[0]),
+        (n, _) => format!("{said}; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),
     })
 }
 
@@ -190,9 +210,12 @@ fn troubles(result: &SweepResult) -> Option<List> {
     }
     let saturated = result.cells.iter().filter(|cell| cell.warnings.iter().any(|(code, _)| code == "saturated")).count();
     if saturated > 0 {
-        said.push(format!(
-            "{saturated} cells are saturated: their latencies grow with the length of the run (column `warnings`)"
-        ));
+        let cells = if saturated == 1 {
+            "1 cell is saturated: its".to_owned()
+        } else {
+            format!("{saturated} cells are saturated: their")
+        };
+        said.push(format!("{cells} latencies grow with the length of the run (column `warnings`)"));
     }
     let items: Vec<Item> = said.into_iter().map(|text| Item { text, hint: None }).collect();
     (!items.is_empty()).then(|| List { title: "warnings".to_owned(), items, more: String::new(), warns: true })

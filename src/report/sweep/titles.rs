@@ -21,7 +21,11 @@ impl View<'_> {
                 let (best_cell, worst_cell) = (self.cell(&[best.0]).cell, self.cell(&[worst.0]).cell);
                 if self.result.cannot_tell_by(measure.name, best_cell, worst_cell) {
                     let (a, b) = (said(best), said(worst));
-                    return format!("{}: {} has no clear effect ({a}, {b}; the difference may be 0)", name_of(measure), short(axis));
+                    return format!(
+                        "{}: {} has no clear effect ({a}, {b}; the difference may be 0)",
+                        name_of(measure),
+                        short(axis)
+                    );
                 }
             }
             return format!("{}: {}, {}", name_of(measure), said(best), said(worst));

@@ -90,8 +90,14 @@ fn fleet() -> impl Strategy<Value = String> {
 /// Tests run in the package's folder, where this file exists.
 const TRACES: &[&str] = &[
     r#"trace = "Cargo.toml""#,
-    r#"trace = { path = "Cargo.toml", format = "mooncake", class = "chat", window_start = "1s", window_end = "2s", rate_scale = 0.3, max_gap = "1m", repeat = true, dequantise = "3s", max_rows = 7, strict = true, sort = true, prefix_reuse = "discount", hash_block_size = 512, class_column = "kind" }"#,
+    r#"trace = { path = "Cargo.toml", format = "mooncake", class = "chat", window_start = "1s", window_end = "2s", rate_scale = 0.3, max_gap = "1m", repeat = true, dequantise = "3s", max_rows = 7, strict = true, sessions = "flatten", sort = true, prefix_reuse = "discount", hash_block_size = 512, class_column = "kind" }"#,
     r#"trace = { path = "Cargo.toml", columns = { arrival = "t", arrival_unit = "date", input_tokens = "in", output_tokens = "out", service_time = "s", service_time_unit = "ms", header = false }, time_unit = "us", max_input_tokens = 8, max_output_tokens = 9, input_tokens = 5, output_tokens = { distribution = "pareto", scale = 3, alpha = 2 } }"#,
+];
+
+const PAIRS: &[&str] = &[
+    "lengths = { pairs = [[0, 1], [1200, 80, 2.5], [16777216, 16777216]] }",
+    r#"lengths = { pieces = [{ at = "0s", pairs = [[5, 6]] }, { at = "1.5s", pairs = [[7, 8, 1e-9], [7, 9]] }] }"#,
+    r#"lengths = { csv = "tests/fixtures/traces/pairs.csv", at_column = "at_s" }"#,
 ];
 
 fn workload() -> impl Strategy<Value = String> {
@@ -105,7 +111,14 @@ fn workload() -> impl Strategy<Value = String> {
     let traced = select(TRACES).prop_map(|trace| format!("[workload]\n{trace}\n"));
     let mixed = (stream.clone(), select(TRACES)).prop_map(|(s, trace)| format!("[workload]\n{trace}\n{s}"));
     let plain = stream.prop_map(|s| format!("[workload]\n{s}"));
-    let streams = prop_oneof![plain, classes, one_class, traced, mixed, Just(String::new())];
+    let paired =
+        (select(ARRIVALS), select(PAIRS)).prop_map(|(arrivals, pairs)| format!("[workload]\narrivals = {arrivals}\n{pairs}\n"));
+    let share =
+        (select(PAIRS), table(&[("weight", &["3", "0.25"])])).prop_map(|(pairs, rest)| format!("{pairs}\n{rest}")).boxed();
+    let shared = (select(ARRIVALS), share.clone(), share).prop_map(|(arrivals, a, b)| {
+        format!("[workload]\narrivals = {arrivals}\n[[workload.classes]]\nclass = \"default\"\n{a}[[workload.classes]]\nclass = \"b\"\n{b}")
+    });
+    let streams = prop_oneof![plain, classes, one_class, traced, mixed, paired, shared, Just(String::new())];
     (streams, any::<bool>()).prop_map(move |(streams, more)| if more { streams + listed } else { streams })
 }
 

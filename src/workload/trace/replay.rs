@@ -352,7 +352,7 @@ impl TraceReplay {
         self.counts.emitted += 1;
         self.counts.last_arrival = Some(arrival);
         let follows = self.follows();
-        self.counts.sessions += u64::from(timed.row.in_session && !follows);
+        self.counts.sessions += u64::from(timed.row.in_session);
         let TraceRow { class, service_time, worker, line, .. } = timed.row;
         let (session, delay) = if follows { (timed.row.session, timed.row.delay) } else { (None, None) };
         let (input_tokens, output_tokens) = self.capped(&timed.row);
@@ -429,8 +429,10 @@ impl TraceReplay {
             warnings.push(TraceWarning::PrefixReuse { share: prefix.share(), rows: prefix.rows, discounted });
         }
         warnings.extend(self.prefix.as_ref().and_then(PrefixUse::block_doubt));
-        if counts.sessions > 0 {
-            warnings.push(TraceWarning::SessionsFlattened { rows: counts.sessions });
+        match (self.follows(), counts.sessions) {
+            (true, 0) if counts.emitted > 0 => warnings.push(TraceWarning::NoSessions),
+            (true, _) | (false, 0) => {}
+            (false, rows) => warnings.push(TraceWarning::SessionsFlattened { rows }),
         }
         if counts.capped != (0, 0) {
             warnings.push(TraceWarning::Capped { inputs: counts.capped.0, outputs: counts.capped.1 });

@@ -102,6 +102,8 @@ pub enum TraceWarning {
         /// How many.
         rows: u64,
     },
+    /// Sessions were to be followed, but no row names one.
+    NoSessions,
     /// Turns that are sent so long after the answer before.
     TurnsWait {
         /// How many.
@@ -139,6 +141,7 @@ impl TraceWarning {
             Self::PrefixReuse { .. } => "trace_prefix_reuse",
             Self::BlockSizeDoubt { .. } => "trace_block_size_doubt",
             Self::SessionsFlattened { .. } => "trace_sessions_flattened",
+            Self::NoSessions => "trace_no_sessions",
             Self::TurnsWait { .. } => "trace_turns_wait",
             Self::Capped { .. } => "trace_lengths_capped",
             Self::NoRowsInWindow => "trace_no_rows_in_window",
@@ -187,6 +190,11 @@ impl fmt::Display for TraceWarning {
                 f,
                 "{rows} rows belong to sessions and are replayed at their recorded instants, not after the answer before: under overload real \
                  clients would wait; sessions = \"follow\" makes them"
+            ),
+            Self::NoSessions => write!(
+                f,
+                "sessions = \"follow\", but no row names a session: every request is sent at its recorded instant; leave the option out to \
+                 read the trace in constant memory"
             ),
             Self::TurnsWait { rows } => write!(
                 f,

@@ -1,7 +1,10 @@
 //! Synthetic data for the tests of charts: several situations for each kind of figure.
 
+use std::cell::Cell;
+
 use super::Figure;
 use super::data::Heading;
+use super::sheet::Sheet;
 
 mod agreement;
 mod run;
@@ -23,8 +26,22 @@ fn heading(title: &str) -> Heading {
     Heading {
         title: title.to_owned(),
         subtitle: "burst on four workers, seed 1, 10 min, kv mode, 0.85 of decode blocks, 0.8 of prefill tokens".to_owned(),
-        ..Heading::default()
+        description: String::new(),
+        sheet: SHEET.get(),
     }
+}
+
+thread_local! {
+    /// What the samples are drawn on.
+    static SHEET: Cell<Sheet> = const { Cell::new(Sheet::Wide) };
+}
+
+/// Every sample figure by name, on a sheet.
+pub(super) fn all_on(sheet: Sheet) -> Vec<(&'static str, Figure)> {
+    SHEET.set(sheet);
+    let figures = all();
+    SHEET.set(Sheet::Wide);
+    figures
 }
 
 /// Every sample figure by name.
