@@ -143,7 +143,7 @@ const fn verdict(against: &Against) -> &'static str {
 fn difference(measure: &Measure, against: &Against) -> String {
     let mean = signed(measure, against.difference);
     match against.interval {
-        Some((low, high)) if low < high => format!("{mean} [{}, {}]", signed(measure, low), signed(measure, high)),
+        Some((low, high)) if low < high => format!("{mean} ± {}", points(measure, 0.5 * (high - low))),
         _ => mean,
     }
 }
@@ -157,9 +157,12 @@ fn signed(measure: &Measure, value: f64) -> String {
     } else {
         ""
     };
-    let text = show(measure, value.abs());
-    let text = if measure.unit == MeasureUnit::Share { text.replace(" %", " pp") } else { text };
-    format!("{sign}{text}")
+    format!("{sign}{}", points(measure, value.abs()))
+}
+
+fn points(measure: &Measure, value: f64) -> String {
+    let text = show(measure, value);
+    if measure.unit == MeasureUnit::Share { text.replace(" %", " pp") } else { text }
 }
 
 /// How differences were taken, and what was left out.
@@ -171,11 +174,11 @@ fn notes(comparison: &Comparison, names: &[String]) -> impl Iterator<Item = Stri
     if single {
         notes.push("`?`: one run has no interval, the difference may be chance: `--replications 10` runs the scenarios again, ten times each".to_owned());
     } else if unpaired.is_empty() {
-        notes.push("intervals: 95 %, Student-t over pairs of replications with the same random numbers".to_owned());
+        notes.push("± half of the 95 % interval: Student-t over pairs of replications with the same random numbers".to_owned());
     }
     if !unpaired.is_empty() {
         notes.push(format!(
-            "{} has another seed than {}: not the same random numbers, so differences are not paired (Welch's interval)",
+            "{} has another seed than {}: not the same random numbers, so differences are not paired (± half of Welch's 95 % interval)",
             unpaired.join(", "),
             names[0]
         ));

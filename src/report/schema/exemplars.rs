@@ -72,6 +72,8 @@ requests = true
 timeseries_interval = "1s"
 quantile_method = "nearest_rank"
 decision_quality = true
+metrics = true
+metrics_epoch = "2026-01-01T00:00:00Z"
 [limits]
 max_events = 1
 max_requests_in_system = 1

@@ -167,6 +167,8 @@ const KEYS: &[(&str, &str)] = &[
     ("mean", "The mean."),
     ("mean_off", "Mean time in the off state."),
     ("mean_on", "Mean time in the on state."),
+    ("metrics", "Whether to write `metrics.om`: Prometheus metrics under Dynamo's names."),
+    ("metrics_epoch", "Date at which simulated time begins in `metrics.om`."),
     ("migration_limit", "How often a broken request moves on to another worker."),
     ("minimise", "The field of which the least is looked for, or `cost`."),
     ("model", "Name of the model."),
