@@ -147,7 +147,7 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"shedcast {version}\">\n\
              <title>{title}</title>\n<style>\n{STYLE}{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n</style>\n\
              </head>\n<body>\n<header>\n{header}</header>\n<nav aria-label=\"Sections\"><ul>\n{links}</ul></nav>\n\
-             <main>\n{body}</main>\n<footer><p>Written by shedcast {version}; `shedcast report` draws it again from the files beside it.</p></footer>\n\
+             <main>\n{body}</main>\n<footer><p>Written by shedcast {version}.</p></footer>\n\
              </body>\n</html>\n",
             version = env!("CARGO_PKG_VERSION"),
             title = escape(&self.title),
@@ -156,7 +156,6 @@ impl Page {
             header = self.header,
             body = self.body,
         )
-        .replace("`shedcast report`", "<code>shedcast report</code>")
     }
 }
 
@@ -191,11 +190,7 @@ mod tests {
             "{html}"
         );
         for tag in ["section", "figure", "details", "table", "svg", "div", "ul", "main", "header"] {
-            assert_eq!(
-                html.matches(&format!("<{tag}")).count() - usize::from(tag == "header") * 0,
-                html.matches(&format!("</{tag}>")).count(),
-                "{tag}"
-            );
+            assert_eq!(html.matches(&format!("<{tag}")).count(), html.matches(&format!("</{tag}>")).count(), "{tag}");
         }
         assert!(
             html.contains("<title>&lt;b&gt;: A &amp; b</title>") && html.contains("<li><a href=\"#s-charts---co\">"),
