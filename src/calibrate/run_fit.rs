@@ -117,7 +117,9 @@ pub fn fit_run(
     let (_, _, extent) = replay_with_work(&all, background.len(), &limits).ok_or_else(CalibrationError::unservable)?;
     let compare = |n: usize| {
         let mut figures = Comparison::latencies(&used[..n], &replayed.served);
-        figures.extend(series.filter(|_| n == used.len()).map(|series| peaks(series, &replayed)).into_iter().flatten());
+        // A series of the whole run says nothing of a part of it, nor of requests that stand for others.
+        let whole = series.filter(|_| n == used.len() && background.is_empty());
+        figures.extend(whole.map(|series| peaks(series, &replayed)).into_iter().flatten());
         figures
     };
     let range = Range { prefill_tokens: extent.prefill, decoding: extent.decode, context_tokens: extent.context };

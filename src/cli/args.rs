@@ -41,6 +41,8 @@ pub enum Command {
     Verify(super::verify_args::VerifyArgs),
     /// Simulate a scenario over a grid of settings, with intervals: which value should I set?
     Sweep(super::sweep_args::SweepArgs),
+    /// Hold results beside one another: what differs in the scenarios and in the figures, and how sure that is
+    Compare(super::compare_args::CompareArgs),
     /// Find the fewest workers, the most load, the best limits or the cheapest mix for given targets, and how sure that is
     Plan(super::plan_args::PlanArgs),
     /// Join the shards of a sweep

@@ -31,6 +31,9 @@ pub enum Failure {
     /// A sweep whose parts, directory or journal do not fit.
     #[error("{0}")]
     Sweep(String),
+    /// Results that cannot be compared.
+    #[error("{0}")]
+    Compare(String),
     /// A plan whose directory or journal does not fit, or of which a run failed.
     #[error("{0}")]
     Plan(String),

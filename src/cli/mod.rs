@@ -7,6 +7,8 @@ mod args;
 mod calibrate;
 mod calibrate_args;
 mod check;
+mod compare;
+mod compare_args;
 mod drawing;
 mod estimate;
 mod exit;
@@ -59,6 +61,7 @@ pub fn main() -> ExitStatus {
         Command::Verify(args) => verify::verify(&args, &terminal),
         Command::Report(args) => report::report(&args, &terminal),
         Command::Sweep(args) => sweep::sweep(&args, &terminal),
+        Command::Compare(args) => compare::compare(&args, &terminal),
         Command::Plan(args) => plan::plan(&args, &terminal),
         Command::Merge(args) => merge::merge(&args, &terminal),
         Command::Trace(command) => trace::trace(&command, &terminal),

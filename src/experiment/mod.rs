@@ -1,5 +1,6 @@
 //! Experiments: one run, and many.
 
+pub mod compare;
 pub mod imitation;
 pub mod measure_table;
 pub mod measures;

@@ -6,6 +6,7 @@
 
 pub mod calibration;
 pub mod charts;
+pub mod compare;
 mod directory;
 mod figure_loads;
 mod figures;

@@ -7,6 +7,7 @@ use super::summary::{
 };
 use crate::cluster::observer::PostAnswer;
 use crate::control::{RefusalReason, ThresholdUpdate};
+use crate::experiment::measure_table::MEASURES;
 use crate::experiment::measures::{AttemptCounts, Latencies, Measures, RequestCounts, SloCounts, TokenCounts, share};
 use crate::experiment::result::UpdateResult;
 use crate::experiment::verdicts::Recovery;
@@ -53,6 +54,7 @@ impl Summary {
             quantile_method: quantile_method(scenario.output.quantile_method).to_owned(),
             slo: SloTargets { ttft_s: secs(scenario.slo.ttft), tpot_s: secs(scenario.slo.tpot), e2e_s: secs(scenario.slo.e2e) },
             total: measures(&result.total, true),
+            measures: MEASURES.iter().map(|measure| (measure.name.to_owned(), measure.take(result, rule).value())).collect(),
             recovery: result.recovery.as_ref().map(RecoverySummary::of),
             phases: result.phases.iter().map(phase).collect(),
             classes: result.classes.iter().map(class).collect(),

@@ -1,5 +1,7 @@
 //! Every figure that is shown of a run, in base units: the one source of JSON, text and pages.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,9 @@ pub struct Summary {
     pub slo: SloTargets,
     /// What the statistics cover.
     pub total: MeasuresSummary,
+    /// Every measure over what `total` covers, by the name that sweeps, targets and `compare` use; `null` where the run has none.
+    #[serde(default)]
+    pub measures: BTreeMap<String, Option<f64>>,
     /// Whether goodput came back after the first scheduled disturbance; absent without one, or where it cannot be told.
     pub recovery: Option<RecoverySummary>,
     /// Stretches between scheduled changes.

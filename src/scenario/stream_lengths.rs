@@ -134,7 +134,8 @@ impl Item<'_> {
     /// Records what is wrong with a file of lengths that this value names.
     pub(super) fn fault_of(&self, error: &WorkloadError) {
         let text = error.to_string();
-        let (problem, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-        self.fault(format!("`{}`: {problem}", self.path()), (!hint.is_empty()).then(|| hint.to_owned()));
+        // Everything but the hint stands on the first line.
+        let problem = text.lines().next().unwrap_or_default();
+        self.fault(format!("`{}`: {problem}", self.path()), Some(error.hint().to_owned()));
     }
 }

@@ -80,6 +80,23 @@ pub(super) fn t_for(level: f64, df: f64) -> f64 {
     t_quantile(0.5 + 0.5 * level, df)
 }
 
+/// The mean of `b` less that of `a`, which are independent and may vary differently, with the Student-t interval of Welch (1947): the
+/// degrees of freedom are those of Satterthwaite. `None` of an empty slice; no interval of a single sample, whose spread nobody
+/// knows. `samples` counts the smaller of the two.
+pub fn unpaired_difference(b: &[f64], a: &[f64], level: f64) -> Option<MeanInterval> {
+    let ((mean_b, of_b), (mean_a, of_a)) = (sample_mean_and_variance(b)?, sample_mean_and_variance(a)?);
+    let share = |variance: Option<f64>, samples: &[f64]| variance.map(|variance| variance / samples.len() as f64);
+    let half_width = share(of_b, b).zip(share(of_a, a)).map(|(vb, va)| {
+        let total = vb + va;
+        if total <= 0.0 {
+            return 0.0;
+        }
+        let df = total * total / (vb * vb / (b.len() - 1) as f64 + va * va / (a.len() - 1) as f64);
+        t_for(level, df) * total.sqrt()
+    });
+    Some(MeanInterval { mean: mean_b - mean_a, half_width, samples: a.len().min(b.len()) })
+}
+
 /// The ranks (from 1) of the order statistics of `n` independent samples that enclose the quantile `p` with at least
 /// the confidence `level`, whatever the distribution (Thompson 1936; Hahn and Meeker, "Statistical intervals",
 /// section 5.2). An end is `None` where no sample lies far enough out: too few samples for this quantile.
@@ -110,6 +127,7 @@ fn first_above(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::special::t_quantile;
     use super::*;
     use proptest::prelude::*;
 
@@ -140,6 +158,22 @@ mod tests {
         assert!((paired.difference.mean - 1.0).abs() < 1e-12);
         assert!(paired.difference.half_width.unwrap() < 0.2 && paired.variance_reduction.unwrap() > 500.0);
         assert_eq!(paired_difference(&base, &base, 0.95).unwrap().variance_reduction, None);
+    }
+
+    #[test]
+    fn the_interval_of_an_unpaired_difference_is_welchs() {
+        let (a, b) = ([20.0, 22.0, 19.0, 24.0, 21.0, 23.0, 20.5], [27.0, 24.0, 26.5, 22.0, 28.0, 24.5, 23.0, 29.0, 22.5]);
+        let found = unpaired_difference(&b, &a, 0.95).unwrap();
+        let (mean_b, mean_a) = (b.iter().sum::<f64>() / 9.0, a.iter().sum::<f64>() / 7.0);
+        assert!((found.mean - (mean_b - mean_a)).abs() < 1e-12 && found.samples == 7);
+        let alike = unpaired_difference(&[2.0, 2.0], &[1.0, 1.0], 0.95).unwrap();
+        assert_eq!((alike.mean, alike.half_width), (1.0, Some(0.0)));
+        assert_eq!(unpaired_difference(&[2.0], &[1.0, 2.0], 0.95).unwrap().half_width, None);
+        assert_eq!(unpaired_difference(&[], &[1.0], 0.95), None);
+        // Equal variances and sizes: the pooled interval, with 2 (n - 1) degrees of freedom.
+        let (x, y) = ([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]);
+        let half = unpaired_difference(&y, &x, 0.95).unwrap().half_width.unwrap();
+        assert!((half - t_quantile(0.975, 4.0) * (2.0_f64 / 3.0).sqrt()).abs() < 1e-9, "{half}");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub use batch_means::{autocorrelation, batch_means, batch_means_interval};
 pub use csv_row::CsvRow;
 pub use intervals::{
     Interval, MeanInterval, PairedDifference, mean_interval, paired_difference, quantile_ranks, sample_mean_and_variance,
+    unpaired_difference,
 };
 pub use ks::{KsTest, ks_one_sample, ks_two_sample};
 pub use quantiles::{EXACT_LIMIT, QuantileMethod, Quantiles};

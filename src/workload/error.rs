@@ -51,6 +51,13 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
+    /// What to try.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Io { hint, .. } | Self::Row { hint, .. } | Self::File { hint, .. } | Self::Parameter { hint, .. } => hint,
+        }
+    }
+
     /// A [`WorkloadError::Parameter`].
     pub(crate) fn parameter(field: impl Into<String>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Parameter { field: field.into(), problem: problem.into(), hint: hint.into() }

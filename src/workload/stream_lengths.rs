@@ -152,7 +152,7 @@ mod tests {
             schedule(&[(0, &[(1, 1, 1.0)]), (0, &[(1, 1, 1.0)])]),
         ] {
             let message = StreamSampler::new(&bad).unwrap_err().to_string();
-            assert!(message.contains("expected") && message.contains("\nhint: "), "{message}");
+            assert!(message.contains("expected") && message.contains("\n  hint: "), "{message}");
         }
     }
 }

@@ -182,7 +182,7 @@ fn the_profile_of_dynamo_gives_the_shipped_preset() {
         served_factor: 1.0,
         min_context: 400.0,
     };
-    let archives = Profile::read(&[folder.clone()]).unwrap();
+    let archives = Profile::read(std::slice::from_ref(&folder)).unwrap();
     let json = Profile::read(&[folder.join("H200_Llama-3.1-8B-FP8_profile.json")]).unwrap();
     let fit = Calibration::of_profile(&archives, preset()).unwrap();
     let same = Calibration::of_profile(&json, preset()).unwrap();

@@ -6,6 +6,7 @@ mod benches;
 mod calibrate;
 mod cases;
 mod cli;
+mod compare;
 mod conformance;
 mod examples;
 mod faults;

@@ -175,7 +175,7 @@ fn what_is_no_trace_says_what_it_is_and_what_to_do() {
     ];
     for (name, bytes, expected) in cases {
         let message = of(name, bytes).map(|_| ()).expect_err(name);
-        assert!(message.contains(expected) && message.contains("\nhint: "), "{name}: {message}");
+        assert!(message.contains(expected) && message.contains("\n  hint: "), "{name}: {message}");
     }
     let cut = zipped(AZURE).split_last().map(|(_, rest)| rest[..rest.len() - 20].to_vec()).expect("bytes");
     assert!(of("cut.csv.gz", &cut).is_err(), "a file that is cut off is no trace");

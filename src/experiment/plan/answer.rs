@@ -190,12 +190,7 @@ fn along(lab: &mut Lab<'_>, description: &Description) -> Result<Found, Halt> {
     // Without a closed form: few workers and little load are quick to simulate.
     let start = description.start.unwrap_or(if matches!(description.quest, Quest::Fewest { .. }) { 0 } else { cells - 1 });
     let border = line::search(lab, cells, start)?;
-    let goals = &description.goals;
-    let nearest = |lab: &Lab<'_>| {
-        let excess = |cell: &usize| lab.judgement(0, *cell).excess(goals);
-        lab.cells().into_iter().rev().min_by(|a, b| excess(a).total_cmp(&excess(b)))
-    };
-    let next = border.first.map_or_else(|| nearest(lab), |first| first.checked_sub(1));
+    let next = border.first.map_or_else(|| line::nearest(lab), |first| first.checked_sub(1));
     let at_the_end = border.first == Some(0) && border.verdict == Verdict::Met;
     let mut notes = if at_the_end { vec![Note::AtTheEnd] } else { Vec::new() };
     notes.extend(next.filter(|cell| border.first.is_none() && *cell + 1 < cells).map(|cell| Note::Turns(cell, cells - 1)));

@@ -7,6 +7,9 @@
 use super::judge::Verdict;
 use super::lab::{Halt, Lab};
 
+/// Chance moves an excess by less than this factor, where no cell comes near the targets.
+const CLEARLY_LESS: f64 = 0.8;
+
 /// Where the search along a line ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Border {
@@ -74,14 +77,22 @@ fn bracket(lab: &mut Lab<'_>, cells: usize, start: usize) -> Result<(Option<usiz
     Ok((Some(misses), None))
 }
 
+/// The cell that comes nearest to the targets: the easiest that was looked at, unless another misses them by clearly less.
+pub(super) fn nearest(lab: &Lab<'_>) -> Option<usize> {
+    let goals = &lab.plan().description.goals;
+    let excess = |cell: usize| lab.judgement(0, cell).excess(goals);
+    let cells = lab.cells();
+    let easiest = *cells.last()?;
+    let best = cells.into_iter().min_by(|a, b| excess(*a).total_cmp(&excess(*b)))?;
+    Some(if excess(best) < CLEARLY_LESS * excess(easiest) { best } else { easiest })
+}
+
 /// Where even the easiest cell misses, but by more than some other: a look between that one and its neighbours, closer and
 /// closer, for a cell that meets the targets after all. The last that misses below it, and the cell, if there is one.
 fn inside(lab: &mut Lab<'_>) -> Result<(Option<usize>, Option<usize>), Halt> {
     loop {
-        let goals = &lab.plan().description.goals;
         let looked = lab.cells();
-        let excess = |cell: &usize| lab.judgement(0, *cell).excess(goals);
-        let nearest = (0..looked.len()).min_by(|a, b| excess(&looked[*a]).total_cmp(&excess(&looked[*b])));
+        let nearest = nearest(lab).and_then(|cell| looked.iter().position(|other| *other == cell));
         let Some(nearest) = nearest.filter(|at| at + 1 < looked.len()) else { return Ok((None, None)) };
         let mut between = vec![looked[nearest].midpoint(looked[nearest + 1])];
         between.extend(nearest.checked_sub(1).map(|below| looked[below].midpoint(looked[nearest])));

@@ -31,4 +31,4 @@ pub use range::parse_range;
 pub use record::{Entry, Record};
 pub use result::{Cell, Difference, Estimate, LEVEL, Method, Status, SweepResult, estimate};
 pub use run::{Progress, Settings, Shard, run_sweep};
-pub use target::{Precision, Target, Verdict};
+pub use target::{Precision, Target, Verdict, find as find_measure};

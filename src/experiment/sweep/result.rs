@@ -215,8 +215,13 @@ impl SweepResult {
 
     /// Whether the paired difference of two cells in the measure `best` may be zero.
     pub fn cannot_tell(&self, a: usize, b: usize) -> bool {
+        self.cannot_tell_by(&self.description.best, a, b)
+    }
+
+    /// Whether the paired difference of two cells in a measure may be zero.
+    pub fn cannot_tell_by(&self, measure: &str, a: usize, b: usize) -> bool {
         let by_cell = by_cell(&self.records, self.cells.len());
-        let found = Measure::place(&self.description.best).and_then(|place| difference(by_cell[a], by_cell[b], place));
+        let found = Measure::place(measure).and_then(|place| difference(by_cell[a], by_cell[b], place));
         let interval = found.and_then(|paired| paired.difference.interval());
         interval.is_none_or(|interval| interval.low <= 0.0 && interval.high >= 0.0)
     }

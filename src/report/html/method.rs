@@ -2,8 +2,6 @@
 
 use crate::report::summary::Summary;
 
-const AGAIN: &str = "`shedcast report` draws this page again from the files beside it, without simulating.";
-
 /// Of one run.
 pub(super) fn run(summary: &Summary) -> Vec<String> {
     let rule = match summary.quantile_method.as_str() {
@@ -26,7 +24,6 @@ pub(super) fn run(summary: &Summary) -> Vec<String> {
          have all of them."
             .to_owned(),
     ];
-    said.push(AGAIN.to_owned());
     if summary.measured_from_s > 0.0 {
         said.push(format!(
             "Statistics leave out the warm-up, the first {}; conservation counts it in.",
@@ -55,7 +52,6 @@ pub(super) fn sweep() -> Vec<String> {
          Clopper and Pearson); all at 95 %.",
         "A target is met if the whole interval meets it, met by the mean if only the mean does.",
         "`cells.csv` has every measure of every cell, `replications.csv` every run, `differences.csv` the paired differences to the baseline.",
-        AGAIN,
     ]
     .map(str::to_owned)
     .to_vec()

@@ -45,6 +45,8 @@ pub struct Page {
     body: String,
     /// Ids and headings of the sections.
     sections: Vec<(String, String)>,
+    /// What the last line says after the version.
+    closing: &'static str,
 }
 
 impl Page {
@@ -61,7 +63,13 @@ impl Page {
             ),
             body: String::new(),
             sections: Vec::new(),
+            closing: "; `shedcast report` draws it again from the files beside it",
         }
+    }
+
+    /// Says in the last line that nothing draws the page again.
+    pub fn stands_alone(&mut self) {
+        self.closing = "";
     }
 
     /// A sentence below the finding: what ran.
@@ -147,7 +155,7 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"shedcast {version}\">\n\
              <title>{title}</title>\n<style>\n{STYLE}{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n</style>\n\
              </head>\n<body>\n<header>\n{header}</header>\n<nav aria-label=\"Sections\"><ul>\n{links}</ul></nav>\n\
-             <main>\n{body}</main>\n<footer><p>Written by shedcast {version}.</p></footer>\n\
+             <main>\n{body}</main>\n<footer><p>Written by shedcast {version}{closing}.</p></footer>\n\
              </body>\n</html>\n",
             version = env!("CARGO_PKG_VERSION"),
             title = escape(&self.title),
@@ -155,6 +163,7 @@ impl Page {
             dark = dark_css(".chart"),
             header = self.header,
             body = self.body,
+            closing = sentence(self.closing),
         )
     }
 }

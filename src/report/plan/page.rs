@@ -18,6 +18,7 @@ pub fn plan_page(answer: &Answer, proposal: Option<&Proposal>) -> String {
     let said = headline(answer);
     let finding = said.strip_prefix(&format!("{}: ", d.name)).unwrap_or(&said);
     let mut page = Page::new("plan", &d.name, finding);
+    page.stands_alone();
     page.subtitle(&format!("For {}.", premises(answer)));
     page.tiles(&tiles(answer));
     page.section("Verdict");

@@ -2,8 +2,8 @@
 //! they are valid is of no concern, only what is asked of them: so a file that is not there is named here.
 
 /// Scenarios.
-pub(super) const SCENARIOS: [&str; 10] =
-    [BATCHING, TYPES, OPAQUE, STREAMS, CLASSES, TRACE, EVENTS, CLOSED, CLOSED_CLASSES, SWEEP];
+pub(super) const SCENARIOS: [&str; 12] =
+    [BATCHING, TYPES, OPAQUE, STREAMS, CLASSES, TRACE, EVENTS, CLOSED, CLOSED_CLASSES, SWEEP, PLAN, PLAN_IN_NUMBERS];
 
 /// Preset files.
 pub(super) const PRESETS: [&str; 3] = [
@@ -72,6 +72,8 @@ requests = true
 timeseries_interval = "1s"
 quantile_method = "nearest_rank"
 decision_quality = true
+metrics = true
+metrics_epoch = "2026-01-01T00:00:00Z"
 [limits]
 max_events = 1
 max_requests_in_system = 1
@@ -397,4 +399,43 @@ best = "goodput"
 baseline = { fleet.workers = 1 }
 grid = { fleet.workers = [1] }
 paired = [{ fleet.workers = [1], seed = [1] }]
+"#;
+
+/// What a plan reads.
+const PLAN: &str = r#"
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+[plan]
+target = ["rate_529<=1%"]
+minimise = "fleet.workers"
+maximise = "load"
+range = "1..2"
+survive = 1
+growth = "20%"
+confidence = "95%"
+max_runs = 1
+run_length = "auto"
+analytic = true
+sensitivity = true
+grid = { fleet.workers = [1] }
+paired = [{ fleet.workers = [1], fleet.standby = [1] }]
+"#;
+
+/// The same, otherwise written.
+const PLAN_IN_NUMBERS: &str = r#"
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+[plan]
+target = "rate_529<=1%"
+range = [1, 2]
+growth = 0.2
+confidence = 0.95
 "#;

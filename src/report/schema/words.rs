@@ -56,6 +56,9 @@ const PATHS: &[(&str, &str)] = &[
     ("sweep.grid", "Axes: a field and its values, a list or a range such as \"0.5..0.95 step 0.05\"."),
     ("sweep.target", "What a good cell has, such as \"rate_529<=1%\"."),
     ("sweep.target.*", "What a good cell has, such as \"rate_529<=1%\"."),
+    ("plan.grid", "Fields to choose among, for best limits and mixes: a list of values or a range each."),
+    ("plan.target", "What must hold, such as \"rate_529<=0.1%\" or \"chat:tpot_p95<=50ms\"."),
+    ("plan.target.*", "What must hold, such as \"rate_529<=0.1%\" or \"chat:tpot_p95<=50ms\"."),
     ("limits.max_events", "Events processed at most; the run ends there with an outcome of its own."),
     ("max_events", "As `limits.max_events`."),
     ("clients.retry.max", "Longest back-off."),
@@ -93,6 +96,7 @@ const KEYS: &[(&str, &str)] = &[
     ("active_prefill_tokens_threshold_frac", "The posted fraction of the prefill budget; left out, it stays."),
     ("advertised", "What workers report, where it differs from what they have."),
     ("alpha", "Tail index: the smaller, the heavier the tail."),
+    ("analytic", "Whether the search starts from closed forms."),
     ("arrival", "Column or field of the arrival time."),
     ("arrival_unit", "Unit of arrival times."),
     ("arrivals", "How requests arrive."),
@@ -110,6 +114,7 @@ const KEYS: &[(&str, &str)] = &[
     ("clients", "What clients do: patience, retries, closed loops."),
     ("closed_loop", "Users who send their next request after the answer to the last."),
     ("components", "Distributions that are mixed."),
+    ("confidence", "How sure each verdict must be, a share or a percentage."),
     ("context", "Step time per token of context, in seconds or with a unit."),
     ("cost", "Cost of a worker, in units of your own."),
     ("count", "How many requests."),
@@ -130,6 +135,7 @@ const KEYS: &[(&str, &str)] = &[
     ("factor", "How many times as long the worker takes."),
     ("for", "How long it lasts."),
     ("format", "Format by name; recognised where it is left out."),
+    ("growth", "How much more traffic than the scenario says must fit, a share or a percentage."),
     ("hash_block_size", "Tokens of one block of `hash_ids`."),
     ("header", "Whether the first line has names."),
     ("high", "The largest value."),
@@ -155,11 +161,16 @@ const KEYS: &[(&str, &str)] = &[
     ("max_replications", "Replications of a cell at most."),
     ("max_requests_in_system", "Requests in the system or waiting to retry at most."),
     ("max_rows", "Rows that are read at most."),
+    ("max_runs", "Runs of the search at most."),
     ("max_tokens", "Tokens of the budget at the start, and at most."),
+    ("maximise", "`load`, the field of which the most is looked for, or the measure that is best with the best limits."),
     ("mean", "The mean."),
     ("mean_off", "Mean time in the off state."),
     ("mean_on", "Mean time in the on state."),
+    ("metrics", "Whether to write `metrics.om`: Prometheus metrics under Dynamo's names."),
+    ("metrics_epoch", "Date at which simulated time begins in `metrics.om`."),
     ("migration_limit", "How often a broken request moves on to another worker."),
+    ("minimise", "The field of which the least is looked for, or `cost`."),
     ("model", "Name of the model."),
     ("name", "Name in reports."),
     ("network_delay", "Dispatches and answers take longer."),
@@ -184,6 +195,7 @@ const KEYS: &[(&str, &str)] = &[
     ("process", "Kind of arrivals."),
     ("quantile_method", "How quantiles are taken."),
     ("ramp", "Whether the rate goes to the next piece's in a straight line."),
+    ("range", "Values of the field that is looked for: a list, or a range such as \"1..64\"."),
     ("rank", "The rank, counted from 0."),
     ("rank_dispatch", "How a worker spreads requests over its ranks."),
     ("rate", "Requests per second."),
@@ -200,11 +212,13 @@ const KEYS: &[(&str, &str)] = &[
     ("router_track_active_blocks", "Whether the router tracks blocks."),
     ("router_track_output_blocks", "Whether the router tracks the blocks of outputs."),
     ("router_track_prefill_tokens", "Whether the router tracks prefill tokens."),
+    ("run_length", "Length of the first run of each value, `auto`, or `scenario`."),
     ("runtime_config", "What a worker reports of itself from now on."),
     ("runtime_inhibited_duration", "How long a worker that was reported down stays out."),
     ("scale", "The fleet grows or shrinks."),
     ("scheduler_load", "A load as a router publishes it."),
     ("seed", "Root of all randomness."),
+    ("sensitivity", "Whether it is looked at what would change the answer."),
     ("server_notices", "Whether the server notices that a client has left."),
     ("served_factor", "Multiplies all step times: a server takes longer than its kernels."),
     ("service_time", "What an opaque worker takes for a request."),
@@ -215,6 +229,7 @@ const KEYS: &[(&str, &str)] = &[
     ("standby", "Workers that may join later."),
     ("statuses", "Statuses that are tried again."),
     ("strict", "Whether a row that would be dropped is an error."),
+    ("survive", "Workers that may be lost for good with the targets still met."),
     ("sweep", "What a sweep varies and asks for."),
     ("telemetry", "How load reports travel."),
     ("telemetry_freeze", "Workers go on reporting what they had."),
@@ -269,9 +284,10 @@ mod tests {
             }
             paths.extend(notes.values.into_keys().filter(|path| !path.is_empty()));
         }
-        // Fields that a sweep names are those of the scenario, and definitions are told where they are used.
+        // Fields that a sweep or a plan names are those of the scenario, and definitions are told where they are used.
         paths.retain(|path| {
-            !path.starts_with("sweep.grid.") && !path.starts_with("sweep.paired.") && !path.starts_with("sweep.baseline.")
+            let named = ["sweep.grid.", "sweep.paired.", "sweep.baseline.", "plan.grid.", "plan.paired."];
+            !named.iter().any(|table| path.starts_with(table))
         });
         let untold: Vec<&String> =
             paths.iter().filter(|path| about(path).is_empty() && (!path.starts_with('#') || path.contains('.'))).collect();

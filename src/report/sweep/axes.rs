@@ -68,7 +68,7 @@ pub(in crate::report) fn quantity_of(unit: MeasureUnit, label: &str) -> data::Qu
 }
 
 /// A value of a measure for people.
-pub(super) fn show(measure: &Measure, value: f64) -> String {
+pub(in crate::report) fn show(measure: &Measure, value: f64) -> String {
     show_value(measure.unit, value)
 }
 

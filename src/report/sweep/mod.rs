@@ -13,6 +13,7 @@ mod trade_off;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::report) use axes::show;
 pub use charts::{SweepFigure, sweep_figures};
 pub use csv::{cells_csv, differences_csv, replications_csv};
 pub use emit::{Emit, JobFile, emit};

@@ -161,6 +161,7 @@ pub(super) fn why(result: &SweepResult, ranking: &[&Cell]) -> Option<String> {
     let alike: Vec<String> = alike(result, ranking).iter().map(usize::to_string).collect();
     Some(match (alike.len(), rivals(ranking).len()) {
         (0, 0) => said,
+        (0, 1) => format!("{said}; its paired difference to the next is clear of 0"),
         (0, rivals) => format!("{said}; its paired difference to each of the {rivals} next is clear of 0"),
         (1, _) => format!("{said}; cell {} cannot be told apart from it", alike[0]),
         (n, _) => format!("{said}; {n} cells cannot be told apart from it ({})", alike[..n.min(8)].join(", ")),

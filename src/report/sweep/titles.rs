@@ -17,6 +17,17 @@ impl View<'_> {
         };
         let said = |(place, value): (usize, f64)| format!("{} at {} {}", show(measure, value), short(axis), axis.label(place));
         let Some(target) = self.target(measure) else {
+            if best.1 < worst.1 || best.1 > worst.1 {
+                let (best_cell, worst_cell) = (self.cell(&[best.0]).cell, self.cell(&[worst.0]).cell);
+                if self.result.cannot_tell_by(measure.name, best_cell, worst_cell) {
+                    let (a, b) = (said(best), said(worst));
+                    return format!(
+                        "{}: {} has no clear effect ({a}, {b}; the difference may be 0)",
+                        name_of(measure),
+                        short(axis)
+                    );
+                }
+            }
             return format!("{}: {}, {}", name_of(measure), said(best), said(worst));
         };
         let met: Vec<usize> = means.iter().filter(|(_, mean)| target.holds(*mean)).map(|(place, _)| *place).collect();
@@ -80,10 +91,11 @@ impl View<'_> {
         let among: Vec<(usize, f64)> = means.into_iter().filter(|(cell, _)| met.contains(cell)).collect();
         let (_, edge) = self.extremes(&among, measure).unwrap_or((best, worst));
         format!(
-            "{goal} in {} of {} cells, as far as {}; {} at worst, at {}",
+            "{goal} in {} of {} cells, just so at {} ({}); {} at worst, at {}",
             met.len(),
             cells.len(),
             place(edge.0),
+            show(measure, edge.1),
             show(measure, worst.1),
             place(worst.0)
         )

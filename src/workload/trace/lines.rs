@@ -243,7 +243,7 @@ mod tests {
             let path = dir.path().join("trace");
             std::fs::write(&path, bytes).unwrap();
             let message = Lines::open(&path).err().unwrap().to_string();
-            assert!(message.contains(what) && message.contains("\nhint: "), "{message}");
+            assert!(message.contains(what) && message.contains("\n  hint: "), "{message}");
         }
     }
 

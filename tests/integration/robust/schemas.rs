@@ -128,7 +128,8 @@ fn the_schema_knows_everything_that_readers_ask_of_real_scenarios() {
     }
     let (asked, known) = (shared(&notebook.notes()), scenario_notes());
     let mut lacking = Vec::new();
-    let chosen = |path: &str| ["sweep.grid", "sweep.paired", "sweep.baseline"].iter().any(|table| path.starts_with(table));
+    let chosen_tables = ["sweep.grid", "sweep.paired", "sweep.baseline", "plan.grid", "plan.paired"];
+    let chosen = |path: &str| chosen_tables.iter().any(|table| path.starts_with(table));
     for (path, table) in &asked.tables {
         let keys = known.tables.get(path).map(|table| table.keys.clone()).unwrap_or_default();
         lacking.extend(table.keys.difference(&keys).filter(|_| !chosen(path)).map(|key| format!("key `{path}.{key}`")));
