@@ -76,7 +76,7 @@ impl RunCharts {
     /// All figures that have something to show: the overview first.
     pub fn figures(&self) -> Vec<RunFigure> {
         let always = [
-            ("overview", Chart::Overview(self.overview())),
+            ("overview", Chart::Overview(Box::new(self.overview()))),
             ("charts/traffic", Chart::Traffic(self.traffic.clone())),
             ("charts/refusals", Chart::Refusals(self.refusals.clone())),
             ("charts/occupancy", Chart::Occupancy(self.occupancy.clone())),

@@ -77,7 +77,7 @@ fn whole(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     for name in names.into_iter().chain(["charts/search-path-rate_529.svg", "charts/search-path-e2e_p95.svg"]) {
         assert!(found.contains_key(Path::new(name)), "{name} is missing");
     }
-    assert_eq!(found.len(), 8, "{:?}", found.keys());
+    assert_eq!(found.len(), 9, "{:?}", found.keys());
     found
 }
 

@@ -11,7 +11,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chart {
     /// A run at a glance.
-    Overview(OverviewData),
+    Overview(Box<OverviewData>),
     /// What flows through the cluster.
     Traffic(TrafficData),
     /// 529 rate by reason.

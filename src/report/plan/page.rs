@@ -8,6 +8,9 @@ use crate::stats::text::significant;
 use super::text::{evidence, figure, headline, premises, role, statements};
 use super::{Proposal, dynamo_settings, plan_figures, plan_toml, words};
 
+/// Most characters of an answer in a tile.
+const MOST_IN_TILE: usize = 24;
+
 /// `report.html` of a plan: the answer in words, the targets, what to type, then charts, sensitivity, the scenario of the answer and the
 /// method.
 pub fn plan_page(answer: &Answer, proposal: Option<&Proposal>) -> String {
@@ -15,10 +18,11 @@ pub fn plan_page(answer: &Answer, proposal: Option<&Proposal>) -> String {
     let said = headline(answer);
     let finding = said.strip_prefix(&format!("{}: ", d.name)).unwrap_or(&said);
     let mut page = Page::new("plan", &d.name, finding);
+    page.stands_alone();
     page.subtitle(&format!("For {}.", premises(answer)));
     page.tiles(&tiles(answer));
     page.section("Verdict");
-    page.points(&statements(answer, proposal));
+    page.points(&statements(answer, proposal).iter().map(|said| sentence(said)).collect::<Vec<_>>());
     page.section("Targets");
     page.table("The targets at the answer and beside it", &targets(answer));
     if let Some(proposal) = proposal.filter(|_| answer.outcome != Outcome::Infeasible) {
@@ -48,6 +52,16 @@ pub fn plan_page(answer: &Answer, proposal: Option<&Proposal>) -> String {
     page.finish()
 }
 
+/// With a capital letter, unless it begins with the name of a field.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let is_field = text.split(' ').next().is_some_and(|word| word.contains(['_', '.', '`']));
+    match chars.next() {
+        Some(first) if !is_field => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 fn tiles(answer: &Answer) -> Vec<Tile> {
     let d = &answer.description;
     let outcome = match answer.outcome {
@@ -60,11 +74,15 @@ fn tiles(answer: &Answer) -> Vec<Tile> {
         .next
         .filter(|_| answer.chosen.is_some())
         .map_or(String::new(), |cell| format!("beside it: {}", words::cell(d, cell)));
-    vec![
+    let mut tiles = vec![
         Tile::new("Targets", outcome, format!("each verdict {} sure", words::percent_of(d.confidence))),
-        Tile::new("Answer", chosen, next),
         Tile::new("Runs", answer.runs().to_string(), format!("of {} allowed", d.max_runs)),
-    ]
+    ];
+    // A long one stands in the heading and has no room here.
+    if chosen.chars().count() <= MOST_IN_TILE {
+        tiles.insert(1, Tile::new("Answer", chosen, next));
+    }
+    tiles
 }
 
 /// The targets at the answer and at the cell beside it.
