@@ -57,8 +57,7 @@ impl OpenJournal {
             }
             _ => {
                 check_content(out, &header.sweep.name, force)?;
-                let mut file = File::create(&path).map_err(|e| failed(&path, "make the journal", &e))?;
-                file.write_all(header.to_line().as_bytes()).map_err(|e| failed(&path, "write the journal", &e))?;
+                let file = begin(out, &path, header.to_line().as_bytes())?;
                 Ok((Self { path, file, _lock: lock }, Vec::new()))
             }
         }
@@ -85,7 +84,7 @@ impl OpenJournal {
             )));
         }
         if old != path {
-            fs::copy(old, &path).map_err(|e| failed(&path, "make the journal", &e))?;
+            begin(old.parent().unwrap_or(Path::new("")), &path, text.as_bytes())?;
         }
         let file = OpenOptions::new().append(true).open(&path).map_err(|e| failed(&path, "open the journal", &e))?;
         // What a killed process left half written is cut off.
@@ -103,6 +102,15 @@ impl OpenJournal {
         drop(self.file);
         fs::remove_file(&self.path).map_err(|e| failed(&self.path, "remove the journal", &e))
     }
+}
+
+/// Begins a journal, which is never there without its header.
+fn begin(out: &Path, path: &Path, text: &[u8]) -> Result<File, Failure> {
+    let aside = partial(out, JOURNAL);
+    let mut file = File::create(&aside).map_err(|e| failed(path, "make the journal", &e))?;
+    let written = file.write_all(text).and_then(|()| fs::rename(&aside, path));
+    written.map_err(|e| failed(path, "write the journal", &e))?;
+    Ok(file)
 }
 
 /// Makes the directory and takes it for this process.

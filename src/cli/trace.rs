@@ -181,6 +181,13 @@ fn open_source(args: &ConvertArgs) -> Result<RequestSource, Failure> {
                 args.input.display()
             )));
         }
+        if scenario.clients.sessions.is_some() {
+            let what = "turns of sessions have no arrivals of their own: they wait for answers";
+            return Err(Failure::Trace(format!(
+                "{}: {what}\n  hint: remove `clients.sessions` to convert the arrivals alone",
+                args.input.display()
+            )));
+        }
         bounds.horizon = bounds.horizon.or(scenario.horizon);
         bounds.requests = bounds.requests.or(scenario.requests);
         return Ok(RequestSource::open(&scenario.workload, Streams::new(scenario.seed).replication(0), bounds)?);
@@ -255,6 +262,12 @@ fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure>
     {
         let what = "its clients are a closed loop: a trace has arrivals of its own";
         return Err(Failure::Trace(format!("{}: {what}\n  hint: remove `clients.closed_loop`", path.display())));
+    }
+    if let (Some(scenario), Some(path)) = (&scenario, &args.scenario)
+        && scenario.clients.sessions.is_some()
+    {
+        let what = "its clients have sessions, which begin with generated arrivals alone: trace and imitation would not compare";
+        return Err(Failure::Trace(format!("{}: {what}\n  hint: remove `clients.sessions`", path.display())));
     }
     let options = FitOptions { pieces: args.pieces as usize, pairs: args.pairs.map(|n| n as usize) };
     let fit = fit(&trace, options)?;

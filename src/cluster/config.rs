@@ -310,6 +310,8 @@ impl Default for TelemetryConfig {
 pub struct ClientConfig {
     /// A closed loop instead of arrivals.
     pub closed_loop: Option<ClosedLoop>,
+    /// In an open loop: every generated arrival begins a session. `None` makes it a request of its own.
+    pub sessions: Option<SessionConfig>,
     /// Retries; `None` never retries.
     pub retry: Option<RetryPolicy>,
     /// Patience to the first token.
@@ -323,7 +325,7 @@ pub struct ClientConfig {
 /// An open loop of patient clients that never retry; a client that leaves is noticed, as Dynamo notices it.
 impl Default for ClientConfig {
     fn default() -> Self {
-        Self { closed_loop: None, retry: None, patience_first_token: None, patience: None, server_notices: true }
+        Self { closed_loop: None, sessions: None, retry: None, patience_first_token: None, patience: None, server_notices: true }
     }
 }
 
@@ -338,7 +340,7 @@ pub struct ClosedLoop {
     pub sessions: Option<SessionConfig>,
 }
 
-/// Sessions of a closed-loop user: turns, each of which waits for the answer before. A turn that gets no answer ends its
+/// Sessions: turns, each of which waits for the answer before. A turn that gets no answer ends its
 /// session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionConfig {

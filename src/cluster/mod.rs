@@ -13,6 +13,7 @@ pub mod slab;
 pub mod story;
 pub mod telemetry;
 pub mod users;
+pub mod visits;
 pub mod worker;
 
 pub use observer::{Observer, Unobserved};

@@ -10,6 +10,8 @@ pub enum Sender {
     World,
     /// A user of a closed loop, by number.
     User(u32),
+    /// A session that an arrival began, by number.
+    Visit(u32),
     /// A recorded session whose turns wait for one another, by number.
     Session(u32),
 }

@@ -1,6 +1,7 @@
-//! Sessions of closed-loop users: who is at which turn, how long its context has grown, and what became of them.
+//! Sessions of several turns: who is at which turn, how long its context has grown, and what became of them.
 
 use super::config::{AtMaxContext, SessionConfig, SessionContext};
+use super::slab::Slab;
 use crate::engine::{SimRng, Streams};
 use crate::units::{SimTime, Span};
 use crate::workload::error::WorkloadError;
@@ -12,7 +13,7 @@ use crate::workload::spans::SpanSampler;
 /// A session under way.
 #[derive(Clone, Debug)]
 struct Session {
-    /// Its own randomness: a user's n-th session is the same whatever the cluster does to it.
+    /// Its own randomness: a session is the same whatever the cluster does to it.
     rng: SimRng,
     /// Index of its stream of lengths.
     stream: usize,
@@ -29,7 +30,7 @@ struct User {
     session: Option<Box<Session>>,
 }
 
-/// The sessions of all users.
+/// The sessions of all users, or of all who arrive.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     turns: LengthSampler,
@@ -39,11 +40,14 @@ pub struct Sessions {
     at_most: AtMaxContext,
     streams: Streams,
     users: Vec<User>,
+    /// Sessions that arrivals began.
+    visits: Slab<Session>,
     counts: SessionCounts,
 }
 
 impl Sessions {
-    /// No session yet for any of `users`; random streams `sessions` by user and number of the session.
+    /// No session yet for any of `users`; random streams `sessions` by user and number of the session, `visits` by number of the
+    /// arrival.
     ///
     /// # Errors
     /// If a distribution has no meaning.
@@ -56,6 +60,7 @@ impl Sessions {
             at_most: config.at_max_context,
             streams,
             users: vec![User::default(); users as usize],
+            visits: Slab::new(),
             counts: SessionCounts::default(),
         })
     }
@@ -67,27 +72,69 @@ impl Sessions {
 
     /// A user sends its next turn: that of its session, or the first of a new one.
     pub fn send(&mut self, user: u32, now: SimTime, lengths: &LengthSource) -> DrawnLengths {
-        self.counts.turns += 1;
         let begun = &mut self.users[user as usize];
         if let Some(session) = &begun.session {
+            self.counts.turns += 1;
             return session.turn;
         }
         let mut rng = self.streams.stream("sessions", u64::from(user) | u64::from(begun.begun) << 32);
         let stream = lengths.choose(u64::from(user) + u64::from(begun.begun), &mut rng);
-        let left = self.turns.draw(&mut rng).max(1) - 1;
-        let drawn = lengths.draw_by(stream, now, &mut rng);
         begun.begun += 1;
-        self.counts.started += 1;
-        // Nobody starts a conversation that cannot be had: the first turn is cut, whatever becomes of later ones.
-        let turn = self.cut(drawn);
-        self.users[user as usize].session = Some(Box::new(Session { rng, stream, left, turn }));
+        let drawn = lengths.draw_by(stream, now, &mut rng);
+        let session = self.begin(rng, stream, drawn);
+        let turn = session.turn;
+        self.users[user as usize].session = Some(Box::new(session));
         turn
     }
 
     /// A user's turn is over, `answered` or not: how long until it sends the next turn of its session; `None` if the session
     /// is over.
     pub fn ended(&mut self, user: u32, now: SimTime, answered: bool, lengths: &LengthSource) -> Option<Span> {
-        let mut session = self.users[user as usize].session.take()?;
+        let session = *self.users[user as usize].session.take()?;
+        let (session, pause) = self.advance(session, now, answered, lengths)?;
+        self.users[user as usize].session = Some(Box::new(session));
+        Some(pause)
+    }
+
+    /// An arrival begins a session with lengths of its own, the `number`-th to do so: the session's index and its first turn.
+    pub fn visit(&mut self, number: u64, stream: usize, drawn: DrawnLengths) -> (u32, DrawnLengths) {
+        let session = self.begin(self.streams.stream("visits", number), stream, drawn);
+        let turn = session.turn;
+        (self.visits.insert(session), turn)
+    }
+
+    /// The turn that is due in a session that an arrival began.
+    pub fn turn_of_visit(&mut self, visit: u32) -> DrawnLengths {
+        self.counts.turns += 1;
+        self.visits[visit].turn
+    }
+
+    /// As [`ended`](Self::ended), of a session that an arrival began.
+    pub fn visit_ended(&mut self, visit: u32, now: SimTime, answered: bool, lengths: &LengthSource) -> Option<Span> {
+        let session = self.visits[visit].clone();
+        match self.advance(session, now, answered, lengths) {
+            Some((session, pause)) => {
+                self.visits[visit] = session;
+                Some(pause)
+            }
+            None => {
+                self.visits.discard(visit);
+                None
+            }
+        }
+    }
+
+    /// A session whose first turn is sent now.
+    fn begin(&mut self, mut rng: SimRng, stream: usize, drawn: DrawnLengths) -> Session {
+        self.counts.started += 1;
+        self.counts.turns += 1;
+        let left = self.turns.draw(&mut rng).max(1) - 1;
+        // Nobody starts a conversation that cannot be had: the first turn is cut, whatever becomes of later ones.
+        Session { rng, stream, left, turn: self.cut(drawn) }
+    }
+
+    /// The session with its next turn after one that was `answered` or not, and the pause before it; `None` if it is over.
+    fn advance(&mut self, mut session: Session, now: SimTime, answered: bool, lengths: &LengthSource) -> Option<(Session, Span)> {
         if !answered {
             self.counts.broken += 1;
             return None;
@@ -109,8 +156,7 @@ impl Sessions {
             return None;
         }
         session.turn = self.cut(next);
-        self.users[user as usize].session = Some(session);
-        Some(pause)
+        Some((session, pause))
     }
 
     fn exceeds(&self, turn: &DrawnLengths) -> bool {
@@ -143,6 +189,10 @@ mod tests {
         let stream = |class: &str| StreamConfig { class: class.into(), arrivals: None, weight: None, lengths: lengths.clone() };
         let config = WorkloadConfig { streams: vec![stream("a"), stream("b")], ..WorkloadConfig::default() };
         LengthSource::open(&config, Streams::new(1)).unwrap()
+    }
+
+    fn lengths_of(lengths: &LengthSource) -> DrawnLengths {
+        lengths.draw_by(1, SimTime::ZERO, &mut Streams::new(1).stream("any", 0))
     }
 
     fn config(turns: u32) -> SessionConfig {
@@ -191,6 +241,22 @@ mod tests {
         assert_eq!((cutting.counts().completed, cutting.counts().cut), (1, 2));
         let tiny = SessionConfig { max_context_tokens: Some(4), ..config(1) };
         assert_eq!(prompts(&mut Sessions::new(&tiny, 1, Streams::new(1)).unwrap()), [(1, 3)], "a first turn is cut");
+    }
+
+    #[test]
+    fn an_arrival_begins_a_session_with_its_own_lengths() {
+        let (lengths, mut sessions) = (lengths(), Sessions::new(&config(2), 0, Streams::new(1)).unwrap());
+        let arrived = DrawnLengths { input_tokens: 100, output_tokens: 7, ..lengths_of(&lengths) };
+        let (visit, first) = sessions.visit(0, 1, arrived);
+        let (other, _) = sessions.visit(1, 0, arrived);
+        assert_eq!((first, visit), (arrived, 0));
+        assert_eq!(sessions.visit_ended(visit, SimTime::ZERO, true, &lengths), Some(Span::from_secs(2)));
+        let second = sessions.turn_of_visit(visit);
+        assert_eq!((second.input_tokens, second.output_tokens), (117, 5));
+        assert_eq!(sessions.visit_ended(visit, SimTime::ZERO, true, &lengths), None);
+        assert_eq!(sessions.visit_ended(other, SimTime::ZERO, false, &lengths), None);
+        let counts = sessions.counts();
+        assert_eq!((counts.started, counts.completed, counts.broken, counts.turns), (2, 1, 1, 3));
     }
 
     #[test]

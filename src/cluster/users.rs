@@ -65,6 +65,7 @@ impl Users {
             service_time: None,
             worker: None,
             session: None,
+            stream: None,
             row,
         })
     }

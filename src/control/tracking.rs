@@ -221,7 +221,7 @@ impl RouterTracking {
 
     /// Whether `worker` is a candidate of [`Self::choose_candidate`].
     pub fn set_candidate(&mut self, worker: WorkerId, candidate: bool) {
-        let Ok(found) = self.workers.binary_search_by_key(&worker, |(id, _, _)| *id) else { return };
+        let Some(found) = self.place_of_worker(worker) else { return };
         let (_, from, to) = self.workers[found];
         for at in from as usize..to as usize {
             if self.candidate[at] != candidate {
@@ -240,14 +240,25 @@ impl RouterTracking {
     /// Where the rank stands.
     #[inline]
     fn place(&self, worker: WorkerId, rank: u32) -> Option<usize> {
-        // Fleets number workers in a row, and workers their ranks from 0: the first guess is right almost always.
-        let (first, _, _) = self.workers.first()?;
-        let of_worker = self.workers.get(worker.0.wrapping_sub(first.0) as usize);
-        let guess = of_worker.map_or(usize::MAX, |(_, from, _)| *from as usize + rank as usize);
+        // Workers number their ranks from 0 almost always: the first guess is right.
+        let (_, from, _) = self.workers.get(self.place_of_worker(worker)?)?;
+        let guess = *from as usize + rank as usize;
         if self.ranks.get(guess) == Some(&(worker, rank)) {
             return Some(guess);
         }
         self.ranks.binary_search(&(worker, rank)).ok()
+    }
+
+    /// Where the worker stands among those with ranks.
+    #[inline]
+    fn place_of_worker(&self, worker: WorkerId) -> Option<usize> {
+        // Fleets number workers in a row almost always.
+        let (first, _, _) = self.workers.first()?;
+        let guess = worker.0.wrapping_sub(first.0) as usize;
+        if self.workers.get(guess).is_some_and(|(id, _, _)| *id == worker) {
+            return Some(guess);
+        }
+        self.workers.binary_search_by_key(&worker, |(id, _, _)| *id).ok()
     }
 
     /// What a publication of the rank at `at` says.

@@ -218,6 +218,10 @@ impl Checker<'_> {
     }
 
     fn clients(&mut self) {
+        if self.scenario.clients.sessions.is_some() && self.scenario.workload.streams.is_empty() {
+            let because = "generated arrivals alone begin sessions, and the workload has none";
+            self.no_effect("clients.sessions", because, "remove it; a trace has sessions of its own (`sessions = \"follow\"`)");
+        }
         let clients = &self.scenario.clients;
         let patient = clients.patience.is_none() && clients.patience_first_token.is_none();
         if patient && !clients.server_notices {

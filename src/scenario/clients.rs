@@ -22,8 +22,16 @@ pub(super) const AT_MAX_CONTEXT: [(&str, AtMaxContext); 2] = [("end", AtMaxConte
 
 /// Decodes `[clients]`.
 pub(super) fn decode(section: &mut Section<'_>) -> ClientConfig {
+    let closed_loop = closed_loop(section);
+    let sessions = if closed_loop.is_some() {
+        section.forbid("sessions", "in a closed loop users have them", "give `turns` and the rest in `clients.closed_loop`");
+        None
+    } else {
+        section.optional("sessions").and_then(|item| open_sessions(&item))
+    };
     ClientConfig {
-        closed_loop: closed_loop(section),
+        closed_loop,
+        sessions,
         retry: section.optional("retry").and_then(|item| retry(&item)),
         patience_first_token: section.optional("patience_first_token").and_then(|item| item.positive_span()),
         patience: section.optional("patience").and_then(|item| item.positive_span()),
@@ -49,6 +57,15 @@ fn closed_loop(section: &mut Section<'_>) -> Option<ClosedLoop> {
     let sessions = sessions(&mut table);
     table.finish();
     Some(ClosedLoop { users: users?, think_time: think_time?, sessions: sessions? })
+}
+
+/// `sessions = { turns, ... }` of an open loop.
+fn open_sessions(item: &Item<'_>) -> Option<SessionConfig> {
+    let mut table = item.table()?;
+    table.require("turns", "how many turns a session has: a number, or a table with a `distribution`");
+    let sessions = sessions(&mut table);
+    table.finish();
+    sessions.flatten()
 }
 
 /// `turns` and what goes with them; `None` if something is wrong with them.

@@ -140,6 +140,7 @@ mod tests {
             service_time: None,
             worker: None,
             session,
+            stream: None,
             row: at,
         }
     }

@@ -34,6 +34,8 @@ pub struct RequestSpec {
     pub worker: Option<u32>,
     /// The recorded session it is a turn of, if the next turn waits for its end.
     pub session: Option<u32>,
+    /// Index of the generated stream it comes from.
+    pub stream: Option<u16>,
     /// Its number within its source, from 0; for a trace, the line of the file.
     pub row: u64,
 }
@@ -76,6 +78,8 @@ struct Stream {
 #[derive(Clone, Debug)]
 struct Member {
     class: ClassId,
+    /// Index of its stream.
+    stream: u16,
     lengths: StreamSampler,
     draws: SimRng,
 }
@@ -105,11 +109,21 @@ impl Stream {
     /// The request that arrives at `arrival`.
     fn draw(&mut self, arrival: SimTime) -> RequestSpec {
         let member = self.choice.as_mut().map_or(0, |(table, rng)| table.draw(rng));
-        let Member { class, lengths, draws } = &mut self.members[member];
+        let Member { class, stream, lengths, draws } = &mut self.members[member];
         let (input_tokens, output_tokens) = lengths.draw(arrival, draws);
         let row = self.row;
         self.row += 1;
-        RequestSpec { arrival, input_tokens, output_tokens, class: *class, service_time: None, worker: None, session: None, row }
+        RequestSpec {
+            arrival,
+            input_tokens,
+            output_tokens,
+            class: *class,
+            service_time: None,
+            worker: None,
+            session: None,
+            stream: Some(*stream),
+            row,
+        }
     }
 }
 
@@ -117,7 +131,9 @@ impl Member {
     /// The lengths of the `i`-th stream.
     fn new(stream: &StreamConfig, i: usize, streams: Streams, classes: &mut Classes) -> Result<Self, WorkloadError> {
         let draws = streams.stream("lengths", i as u64);
-        Ok(Self { class: classes.id(&stream.class)?, lengths: StreamSampler::new(&stream.lengths)?, draws })
+        let class = classes.id(&stream.class)?;
+        // Streams have classes of their own, of which there are few enough.
+        Ok(Self { class, stream: i as u16, lengths: StreamSampler::new(&stream.lengths)?, draws })
     }
 }
 
@@ -238,6 +254,9 @@ impl RequestSource {
                 best = Some((*at, Turn::Stream(i)));
             }
         }
+        if self.trace.is_none() && self.listed.entries.is_empty() {
+            return best;
+        }
         let trace = self.trace.as_ref().and_then(|t| t.next.as_ref()).map(|r| (r.arrival, Turn::Trace));
         let listed = self.listed.peek().map(|at| (at, Turn::Listed));
         [best, trace, listed].into_iter().flatten().min()
@@ -348,6 +367,7 @@ impl Trace {
                     service_time: None,
                     worker: None,
                     session: None,
+                    stream: None,
                     row,
                 });
                 Ok(drawn.map(|request| (request, None)))
@@ -366,6 +386,7 @@ impl Trace {
                         service_time: r.service_time,
                         worker: r.worker,
                         session: r.session,
+                        stream: None,
                         row: r.line,
                     };
                     (spec, r.delay)
@@ -418,6 +439,7 @@ impl Listed {
             service_time: request.service_time,
             worker: request.worker,
             session: None,
+            stream: None,
             row,
         })
     }
@@ -482,7 +504,7 @@ impl LengthSource {
     /// # Panics
     /// If there is no such stream.
     pub fn draw(&mut self, index: usize, at: SimTime) -> DrawnLengths {
-        let Member { class, lengths, draws } = &mut self.streams[index];
+        let Member { class, lengths, draws, .. } = &mut self.streams[index];
         let (input_tokens, output_tokens) = lengths.draw(at, draws);
         DrawnLengths { class: *class, input_tokens, output_tokens }
     }

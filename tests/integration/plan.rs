@@ -10,6 +10,13 @@ use std::time::Duration;
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
+use shedcast::cluster::Remote;
+use shedcast::experiment::plan::{Key, Lab, Outcome, Plan, Progress, Record, Request, answer};
+use shedcast::experiment::{RunOptions, run};
+use shedcast::scenario::{Document, SetOption};
+use shedcast::stats::mean_interval;
+
+use crate::harness::shared;
 
 /// A queue whose workers are quick to simulate.
 const SMALL: &str = r#"
@@ -234,4 +241,85 @@ fn bad_plans_are_refused_before_any_run_with_a_hint() {
         format!("{words:?}\n{}", String::from_utf8(output.stderr).expect("text"))
     });
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn the_plan_that_the_docs_walk_through_is_what_it_says_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let into = tempfile::tempdir().expect("a temporary folder");
+    let output =
+        shedcast(root, &["plan", "scenarios/plan-workers.toml", "--no-charts", "--out"]).arg(into.path()).assert().success();
+    let said = String::from_utf8(output.get_output().stdout.clone()).expect("text");
+    let docs = fs::read_to_string(root.join("docs/planning.md")).expect("the docs are there");
+    let shown = docs.split("```").nth(3).expect("the second block is the answer");
+    for line in shown.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        assert!(
+            said.lines().any(|other| other.trim_end() == line),
+            "docs/planning.md shows a line that a plan does not: {line:?}"
+        );
+    }
+}
+
+/// Plans the fewest workers of a file of `scenarios/`, then runs the answer and one worker fewer with 20 new seeds: by the
+/// mean of those runs both sides lie at least two half-widths from the target, and all but one run of each, at most, agree
+/// with the plan.
+fn holds_with_new_seeds(file: &str, sets: &[(&str, String)], target: &str, range: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(file);
+    let sets: Vec<SetOption> = sets.iter().map(|(path, value)| SetOption::new("--set", *path, value.clone())).collect();
+    let document = Document::load(&path).and_then(|document| document.with(&sets)).unwrap_or_else(|faults| panic!("{faults}"));
+    let request = Request {
+        targets: vec![target.to_owned()],
+        minimise: Some("fleet.workers".to_owned()),
+        range: Some(range.to_owned()),
+        no_sensitivity: true,
+        ..Request::default()
+    };
+    let plan = Plan::new(document.clone(), &request).unwrap_or_else(|faults| panic!("{faults}"));
+    let (remote, mut silent) = (Remote::default(), |_: &Record, _: Progress| {});
+    let found = answer(Lab::new(&plan, Vec::new(), 2, &remote, &mut silent)).unwrap_or_else(|halt| panic!("{halt:?}"));
+    assert_eq!(found.outcome, Outcome::Met, "{file}: {:?}", found.notes);
+    let goal = &plan.description.goals[0];
+    let tell = |cell: Option<usize>, meets: bool| {
+        let cell = cell.expect("the range holds it");
+        let tested: Vec<f64> = (101..121).map(|seed| once(&document, &request, seed, cell)).collect();
+        let mean = mean_interval(&tested, 0.95).expect("twenty runs");
+        let distance = (mean.mean - goal.value).abs();
+        let agree = tested.iter().filter(|value| goal.holds(**value) == meets).count();
+        println!("{file}, {}: {:?}, {agree} of 20", plan.description.grid.describe(cell), mean);
+        assert!(distance >= 2.0 * mean.half_width.expect("twenty runs"), "{file}: too close to say {mean:?}");
+        assert!(agree >= 19, "{file}: {agree} of 20 runs of {}: {tested:?}", plan.description.grid.describe(cell));
+    };
+    tell(found.chosen, true);
+    tell(found.next, false);
+}
+
+/// The measure of the plan's target in the first run of a cell under another seed.
+fn once(document: &Document, request: &Request, seed: u64, cell: usize) -> f64 {
+    let document = document.with(&[SetOption::new("--seed", "seed", seed.to_string())]).expect("a seed");
+    let plan = Plan::new(document, request).unwrap_or_else(|faults| panic!("{faults}"));
+    let mut scenario = plan.scenario(Key { variant: 0, cell, replication: 0 }).unwrap_or_else(|faults| panic!("{faults}"));
+    scenario.output.decision_quality = Some(false);
+    let (result, ()) = run(&scenario, RunOptions::default(), (), &Remote::default()).expect("a run");
+    result.total.rate_529().expect("attempts")
+}
+
+#[test]
+fn a_planned_fleet_of_steady_traffic_keeps_its_target_with_new_seeds_and_one_worker_fewer_does_not() {
+    holds_with_new_seeds("plan-workers.toml", &[("horizon", "\"3m\"".to_owned())], "rate_529<=1%", "2..12");
+}
+
+#[test]
+fn a_planned_fleet_of_a_daily_swell_keeps_its_target_with_new_seeds_and_one_worker_fewer_does_not() {
+    let faster = ("workload.trace.rate_scale", "8".to_owned());
+    holds_with_new_seeds("plan-load.toml", &[faster], "rate_529<=1%", "1..8");
+}
+
+#[test]
+fn a_planned_fleet_of_a_real_trace_keeps_its_target_with_new_seeds_and_one_worker_fewer_does_not() {
+    let Some(trace) = shared("data/traces/azure2023/AzureLLMInferenceTrace_conv.csv") else { return };
+    let path = ("workload.trace.path", format!("\"{}\"", trace.display()));
+    let faster = ("workload.trace.rate_scale", "8".to_owned());
+    // A quarter of an hour of the source, around its busiest minutes.
+    let window = ("workload.trace.window_end", "\"15m\"".to_owned());
+    holds_with_new_seeds("plan-load.toml", &[path, faster, window], "rate_529<=1%", "1..8");
 }

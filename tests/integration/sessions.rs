@@ -89,6 +89,35 @@ fn a_users_nth_session_is_the_same_whatever_the_fleet_refuses() {
     assert_eq!(first_prompts(""), first_prompts("engine_request_limit = 1\nrequest_queue_limit = 2"));
 }
 
+#[test]
+fn arrivals_of_an_open_loop_begin_sessions() {
+    let text = format!(
+        "requests = 4\n{}[clients]\nsessions = {{ turns = 3, turn_think_time = \"2s\", context = \"grow\" }}\n[workload]\n\
+         arrivals = {{ process = \"constant\", rate = 1 }}\ninput_tokens = 10\noutput_tokens = 5\n[[workload.requests]]\nat = \"500ms\"\n",
+        fleet("")
+    );
+    let case = run_text(&text, &[]);
+    // One arrival a second, each answered within a second; what is written out is a request and no session.
+    let expected = [
+        (0, 10),
+        (500, 1),
+        (1_000, 10),
+        (2_000, 10),
+        (3_000, 25),
+        (4_000, 25),
+        (5_000, 25),
+        (6_000, 40),
+        (7_000, 40),
+        (8_000, 40),
+    ];
+    assert_eq!(sent(&case), expected);
+    let sessions = case.result.sessions.expect("sessions");
+    assert_eq!((sessions.started, sessions.completed, sessions.turns, sessions.unfinished()), (3, 3, 9, 0));
+    assert_eq!(case.result.whole.requests.offered, 10);
+    let cut = run_text(&text.replace("requests = 4", "horizon = \"6s\""), &[]);
+    assert_eq!(cut.result.sessions.map(|s| (s.started, s.turns, s.unfinished())), Some((6, 9, 6)));
+}
+
 /// Requests of a trace with `options`, each answered after a second.
 fn replayed(options: &str, limits: &str, top: &str) -> Case {
     let trace = format!("path = \"tests/fixtures/traces/sessions_delay.jsonl\", format = \"mooncake\"{options}");

@@ -296,8 +296,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             if next == step_end {
                 self.step_end(group);
             } else if next == arrival {
-                let spec = self.head.take().expect("an arrival is due");
-                self.arrive(&spec, spec.session.map_or(Sender::World, Sender::Session));
+                let mut spec = self.head.take().expect("an arrival is due");
+                let sender = self.source.arrived(&mut spec);
+                self.arrive(&spec, sender);
                 self.read_ahead()?;
             } else {
                 let event = self.queue.pop().expect("an event is due").event;

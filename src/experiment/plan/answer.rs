@@ -44,6 +44,8 @@ pub enum Note {
     NotMonotone(usize, usize),
     /// No cell meets the targets, and the easiest (second) misses them by more than another one (first).
     Turns(usize, usize),
+    /// The best limits lie at an end of the values of these axes: beyond them may be better ones.
+    Edge(Vec<usize>),
     /// A cell is saturated: its latencies grow with the length of the run.
     Saturated(usize),
     /// How many times as much must be simulated to decide, as far as the intervals so far can tell.
@@ -74,7 +76,7 @@ pub struct Answer {
     pub next: Option<usize>,
     /// All cells that were looked at, in their order.
     pub looked: Vec<Looked>,
-    /// What binds: at the next worse choice, where the targets are missed.
+    /// What binds, at [`Self::bound`].
     pub bindings: Vec<Binding>,
     /// What else would change the answer, and how.
     pub shifts: Vec<Shift>,
@@ -88,6 +90,11 @@ impl Answer {
     /// What was found of a cell.
     pub fn judgement(&self, cell: usize) -> Option<&Judgement> {
         self.looked.iter().find(|looked| looked.cell == cell).map(|looked| &looked.judgement)
+    }
+
+    /// The cell whose bindings are told.
+    pub fn bound(&self) -> Option<usize> {
+        binding_cell(&self.description.quest, self.chosen, self.next)
     }
 
     /// Runs of the scenario as asked: those the budget bounds.
@@ -129,15 +136,22 @@ pub fn answer(mut lab: Lab<'_>) -> Result<Answer, Halt> {
         None => Vec::new(),
     };
     let looked: Vec<Looked> = lab.cells().into_iter().map(|cell| Looked { cell, judgement: lab.judgement(0, cell) }).collect();
-    let bindings = found.next.or(found.chosen).map_or(Vec::new(), |cell| bindings(&lab.runs(0, cell)));
+    let bound = binding_cell(&description.quest, found.chosen, found.next);
+    let bindings = bound.map_or(Vec::new(), |cell| bindings(&lab.runs(0, cell)));
     let mut notes = found.notes;
     notes.extend(not_monotone(&description, &looked));
+    notes.extend(edges(&description, found.chosen));
     notes.extend(looked.iter().filter(|l| l.judgement.saturated && Some(l.cell) == found.next).map(|l| Note::Saturated(l.cell)));
     if found.outcome == Outcome::Undecided {
         notes.extend(would_decide(&description, &looked, found.chosen, found.next).map(Note::WouldDecide));
     }
     let (chosen, next, outcome) = (found.chosen, found.next, found.outcome);
     Ok(Answer { description, outcome, chosen, next, looked, bindings, shifts, notes, records: lab.into_records() })
+}
+
+/// Where it is told what binds: at the next worse choice, which misses the targets; of the best limits, at those.
+fn binding_cell(quest: &Quest, chosen: Option<usize>, next: Option<usize>) -> Option<usize> {
+    if matches!(quest, Quest::Best { .. }) { chosen.or(next) } else { next.or(chosen) }
 }
 
 fn contradiction(description: &Description) -> Option<Note> {
@@ -196,6 +210,15 @@ fn not_monotone(description: &Description, looked: &[Looked]) -> Option<Note> {
     let sure = |verdict: Verdict| looked.iter().filter(move |l| l.judgement.verdict == verdict);
     let meets = sure(Verdict::Met).next()?;
     sure(Verdict::Missed).find(|l| l.cell > meets.cell).map(|l| Note::NotMonotone(meets.cell, l.cell))
+}
+
+/// Axes of three values or more along which the best limits lie at an end.
+fn edges(description: &Description, chosen: Option<usize>) -> Option<Note> {
+    let cell = chosen.filter(|_| matches!(description.quest, Quest::Best { .. }))?;
+    let (axes, places) = (&description.grid.axes, description.grid.places(cell));
+    let at_end = |axis: &usize| axes[*axis].values.len() > 2 && [0, axes[*axis].values.len() - 1].contains(&places[*axis]);
+    let found: Vec<usize> = (0..axes.len()).filter(at_end).collect();
+    (!found.is_empty()).then_some(Note::Edge(found))
 }
 
 /// By how much more must be simulated so that an interval as wide as its distance from the bound is left: widths fall with

@@ -60,6 +60,8 @@ pub struct Description {
     pub name: String,
     /// What it shows.
     pub description: Option<String>,
+    /// Names of the worker types, in their order.
+    pub types: Vec<String>,
     /// Root of all randomness, the same for every cell: common random numbers.
     pub seed: u64,
     /// What must hold.

@@ -118,6 +118,7 @@ impl Plan {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             name: asked.scenario.name.clone(),
             description: asked.scenario.description.clone(),
+            types: asked.scenario.fleet.types.iter().map(|kind| kind.name.clone()).collect(),
             seed: asked.scenario.seed,
             goals: settings.goals,
             conditions: settings.conditions,

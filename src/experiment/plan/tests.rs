@@ -225,6 +225,22 @@ fn values_inside_that_meet_the_targets_are_found_where_both_ends_miss_them() {
 }
 
 #[test]
+fn targets_of_one_class_count_its_requests_alone() {
+    let text = small("target = \"slow:e2e_p90<=1s\"\nrange = \"1..12\"").replace(
+        "arrivals = { process = \"poisson\", rate = 50 }",
+        "[[workload.classes]]\nclass = \"slow\"\narrivals = { process = \"poisson\", rate = 20 }\n\
+         [[workload.classes]]\nclass = \"quick\"\narrivals = { process = \"poisson\", rate = 30 }",
+    );
+    let answer = answered(&plan_of(&text, &Request::default()));
+    assert_eq!(answer.outcome, Outcome::Met, "{:?}", answer.notes);
+    // About two fifths of the requests are of the class, and replications are counted whole.
+    let first = &answer.records[0];
+    let Batch::Share([_, completed]) = first.goals[0].batches[0] else { panic!("a share") };
+    let all = first.value("throughput").unwrap() * 60.0;
+    assert!(first.goals[0].batches.len() == 1 && (0.3..0.5).contains(&(completed as f64 / all)), "{completed} of {all}");
+}
+
+#[test]
 fn the_cheapest_mix_is_the_one_that_trying_all_finds() {
     let text = r#"
 name = "mix"

@@ -51,6 +51,11 @@ fn heading(answer: &Answer, what: &str) -> Heading {
     Heading { title, subtitle: runs, ..Heading::default() }
 }
 
+/// What the intervals are.
+fn interval_words(answer: &Answer) -> String {
+    format!("mean, {:.1} % interval of one look", 100.0 * answer.description.look_level())
+}
+
 /// What is drawn of a target: the measure, or of a quantile the share of requests beyond its bound.
 fn drawn(goal: &Goal) -> (crate::report::charts::data::Quantity, Target) {
     let (bound, at_least) = goal.tested();
@@ -79,9 +84,9 @@ fn search_path(answer: &Answer, place: usize) -> Figure {
     let (low, high) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
     measure.log = low > 0.0 && high / low > 20.0;
     let series = vec![SweepSeries { name: String::new(), points }];
-    let interval = format!("mean, at the {:.2} % of one look", 100.0 * d.look_level());
+    let interval = interval_words(answer);
     sweep_line(&SweepData {
-        heading: heading(answer, &format!("every {} that was looked at, with its interval", short(axis))),
+        heading: heading(answer, &format!("each value of {} that was looked at", short(axis))),
         x: quantity(axis),
         panel: SweepPanel { measure, series, target: Some(target), interval },
     })
@@ -104,7 +109,7 @@ fn margin(answer: &Answer) -> Figure {
     targets.categories = d.goals.iter().map(|goal| goal.text.clone()).collect();
     let measure = quantity_of(crate::experiment::measure_table::MeasureUnit::Count, "share of the bound that is used");
     let target = Target { value: 1.0, sense: Sense::AtMost, label: "the bound".to_owned() };
-    let interval = format!("mean, at the {:.2} % of one look", 100.0 * d.look_level());
+    let interval = interval_words(answer);
     sweep_line(&SweepData {
         heading: heading(answer, "how much of each target's bound is used, by the answer and by the next worse choice"),
         x: targets,
@@ -151,7 +156,7 @@ fn front(answer: &Answer, place: usize) -> Figure {
         heading: heading(answer, "every cell that was looked at"),
         x: measure,
         y: wanted,
-        point_label: d.grid.axes.iter().map(short).collect::<Vec<_>>().join(", "),
+        point_label: d.grid.axes.iter().map(|axis| words::axis(d, axis)).collect::<Vec<_>>().join(", "),
         points: points.collect(),
         x_target: Some(target),
         y_target: None,

@@ -71,6 +71,7 @@ const fn code(note: &Note) -> &'static str {
         Note::AtTheEnd => "at_the_end",
         Note::NotMonotone(..) => "not_monotone",
         Note::Turns(..) => "turns",
+        Note::Edge(_) => "edge",
         Note::Saturated(_) => "saturated",
         Note::WouldDecide(_) => "would_decide",
         Note::Alike(_) => "alike",

@@ -93,7 +93,12 @@ fn table(answer: &Answer, text: &mut String) {
     let d = &answer.description;
     for (n, cell) in answer.chosen.into_iter().chain(answer.next).enumerate() {
         let Some(judgement) = answer.judgement(cell) else { continue };
-        let role = if n > 0 || answer.chosen.is_none() { " (next)" } else { "" };
+        let role = match (n, answer.chosen, &d.quest) {
+            (0, Some(_), _) => "",
+            (_, None, _) => " (the nearest)",
+            (_, _, Quest::Best { .. }) => " (the second best)",
+            _ => " (the next worse)",
+        };
         let wanted = match &d.quest {
             Quest::Best { measure } => format!(": {measure} {}", objective(answer, cell, measure)),
             Quest::Cheapest { .. } => d.quest.cost(cell).map_or(String::new(), |cost| format!(": cost {}", significant(cost, 4))),
@@ -135,6 +140,10 @@ fn margin(answer: &Answer) -> Option<String> {
 /// The next worse choice, and which target it breaks.
 fn next_worse(answer: &Answer) -> Option<String> {
     let (d, cell) = (&answer.description, answer.next.filter(|_| answer.chosen.is_some())?);
+    // Another setting is no step down from the best.
+    if matches!(d.quest, Quest::Best { .. }) && answer.missed(cell).is_empty() {
+        return None;
+    }
     let judgement = answer.judgement(cell)?;
     let missed: Vec<String> = answer.missed(cell).into_iter().map(|place| format!("`{}`", d.goals[place])).collect();
     let name = words::cell(d, cell);
@@ -147,7 +156,7 @@ fn next_worse(answer: &Answer) -> Option<String> {
 }
 
 fn binds(answer: &Answer) -> Option<String> {
-    let cell = answer.next.or(answer.chosen)?;
+    let cell = answer.bound()?;
     if answer.bindings.is_empty() {
         return None;
     }
@@ -173,6 +182,10 @@ pub(super) fn note(answer: &Answer, note: &Note) -> String {
             words::cell(d, *nearest),
             words::cell(d, *last)
         ),
+        Note::Edge(axes) => {
+            let names: Vec<String> = axes.iter().map(|axis| words::axis(d, &d.grid.axes[*axis])).collect();
+            format!("the best lies at an end of the values of {}: beyond them there may be better ones", names.join(" and "))
+        }
         Note::Saturated(cell) => format!(
             "with {} more is offered than is served: its latencies grow with the length of the run",
             words::cell(d, *cell)

@@ -1,6 +1,7 @@
 //! Cells, targets and findings of a plan in words.
 
 use crate::experiment::plan::{Answer, Binding, Description, Goal, Judged, LOAD, Looks, Quest, Shift, Variant};
+use crate::experiment::sweep::Axis;
 use crate::experiment::sweep::grid::plain;
 use crate::report::sweep::axes::{bound_of, show_value};
 use crate::stats::text::{percent, significant};
@@ -15,18 +16,31 @@ pub(super) fn cell(d: &Description, cell: usize) -> String {
         }
         [(LOAD, value)] => format!("{} times the load", plain(value)),
         [(path, value)] => format!("{path} = {}", plain(value)),
-        _ => settings.iter().map(|(path, value)| format!("{} {}", short(path), plain(value))).collect::<Vec<_>>().join(", "),
+        _ => settings.iter().map(|(path, value)| field(d, path, &plain(value))).collect::<Vec<_>>().join(", "),
     }
 }
 
-/// A path without the tables that it shares with its neighbours.
-fn short(path: &str) -> String {
+/// A field with its value, its tables left out; of a worker type the number and its name: `3 small`.
+fn field(d: &Description, path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {
-        ["fleet", "worker_types", number, rest @ ..] => format!("type {number} {}", rest.join(".")),
-        [.., last] => (*last).to_owned(),
-        [] => String::new(),
+        ["fleet", "worker_types", number, rest @ ..] => {
+            let name = number.parse::<usize>().ok().and_then(|n| d.types.get(n)).map_or(*number, String::as_str);
+            if *rest == ["workers"] { format!("{value} {name}") } else { format!("{name} {} {value}", rest.join(".")) }
+        }
+        [.., last] => format!("{last} {value}"),
+        [] => value.to_owned(),
     }
+}
+
+/// An axis: its fields without their tables, or the name of the worker type that it counts.
+pub(super) fn axis(d: &Description, axis: &Axis) -> String {
+    let name = |path: &String| {
+        let counted = path.strip_prefix("fleet.worker_types.").and_then(|rest| rest.strip_suffix(".workers"));
+        let kind = counted.and_then(|number| number.parse::<usize>().ok()).and_then(|n| d.types.get(n));
+        kind.cloned().unwrap_or_else(|| path.rsplit('.').next().unwrap_or(path).to_owned())
+    };
+    axis.paths.iter().map(name).collect::<Vec<_>>().join(":")
 }
 
 /// A target: `529 rate at most 0.1 %`.

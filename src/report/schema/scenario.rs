@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::exemplars;
 use super::words::about;
 use crate::experiment::sweep::{Plan, Request};
-use crate::scenario::{Document, Notebook, Notes, PresetFile, Shape, TableNotes};
+use crate::scenario::{Document, Notebook, Notes, PresetFile, Shape};
 
 /// What stands in several places of a scenario: the name of the definition, and the paths.
 const SHARED: [(&str, &[&str]); 6] = [
@@ -175,8 +175,8 @@ fn spellings(names: &[String]) -> Vec<String> {
 }
 
 fn object(notes: &Notes, path: &str) -> Map<String, Value> {
-    let empty = TableNotes::default();
-    let table = notes.tables.get(path).unwrap_or(&empty);
+    // A table that no reader has gone through may hold anything.
+    let Some(table) = notes.tables.get(path) else { return Map::from_iter([("type".to_owned(), json!("object"))]) };
     let child = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
     // Keys that the user chooses say nothing of their values.

@@ -1,7 +1,8 @@
 //! `[frontend]`, `[telemetry]` and `[clients]`.
 
 use crate::cluster::config::{
-    Backoff, ClientConfig, ClosedLoop, FrontendConfig, FrontendSpread, Jitter, RetryBudget, RetryPolicy, TelemetryConfig,
+    Backoff, ClientConfig, ClosedLoop, FrontendConfig, FrontendSpread, Jitter, RetryBudget, RetryPolicy, SessionConfig,
+    TelemetryConfig,
 };
 use crate::control::BusyThresholds;
 
@@ -58,6 +59,10 @@ pub(super) fn write_telemetry(w: &mut Writer, telemetry: &TelemetryConfig) {
 pub(super) fn write_clients(w: &mut Writer, clients: &ClientConfig) {
     w.header("[clients]");
     w.optional("closed_loop", clients.closed_loop.as_ref().map(closed_loop));
+    if clients.closed_loop.is_none() {
+        let fields = clients.sessions.as_ref().map(|sessions| inline(&session_fields(sessions)));
+        w.optional("sessions", fields);
+    }
     w.optional("retry", clients.retry.as_ref().map(retry));
     w.optional("patience_first_token", clients.patience_first_token.map(span));
     w.optional("patience", clients.patience.map(span));
@@ -66,17 +71,22 @@ pub(super) fn write_clients(w: &mut Writer, clients: &ClientConfig) {
 
 fn closed_loop(closed: &ClosedLoop) -> String {
     let mut fields = vec![("users", closed.users.to_string()), ("think_time", span_distribution(&closed.think_time))];
-    if let Some(sessions) = &closed.sessions {
-        let limit = sessions.max_context_tokens;
-        fields.push(("turns", length_distribution(&sessions.turns)));
-        fields.push(("turn_think_time", span_distribution(&sessions.turn_think_time)));
-        fields.push(("context", named(&CONTEXTS, sessions.context)));
-        fields.push(("max_context_tokens", limit.map_or_else(|| quoted("none"), |n| n.to_string())));
-        if limit.is_some() {
-            fields.push(("at_max_context", named(&AT_MAX_CONTEXT, sessions.at_max_context)));
-        }
-    }
+    fields.extend(closed.sessions.iter().flat_map(session_fields));
     inline(&fields)
+}
+
+fn session_fields(sessions: &SessionConfig) -> Vec<(&'static str, String)> {
+    let limit = sessions.max_context_tokens;
+    let mut fields = vec![
+        ("turns", length_distribution(&sessions.turns)),
+        ("turn_think_time", span_distribution(&sessions.turn_think_time)),
+        ("context", named(&CONTEXTS, sessions.context)),
+        ("max_context_tokens", limit.map_or_else(|| quoted("none"), |n| n.to_string())),
+    ];
+    if limit.is_some() {
+        fields.push(("at_max_context", named(&AT_MAX_CONTEXT, sessions.at_max_context)));
+    }
+    fields
 }
 
 /// The name of a value in the table that it is read by.

@@ -133,6 +133,7 @@ fn the_resolved_sketch_leaves_nothing_out() {
 
     [clients]
     closed_loop = "none"
+    sessions = "none"
     retry = { statuses = [529, 503], attempts = 3, backoff = "exponential", initial = "500ms", max = "none", jitter = "full", on_timeout = false, timeout_delay = "none", budget = "none", obey_retry_after = true }
     patience_first_token = "none"
     patience = "none"
@@ -417,6 +418,13 @@ fn sessions_of_users_have_turns_that_grow() {
         (grown.at_max_context, grown.turn_think_time),
         (AtMaxContext::Cut, SpanDistribution::Constant { value: Span::from_secs(2) })
     );
+}
+
+#[test]
+fn arrivals_of_an_open_loop_may_begin_sessions() {
+    let open = "[clients]\nsessions = { turns = 3, turn_think_time = \"2s\", context = \"grow\", max_context_tokens = 900 }\n";
+    let sessions = resolves(&format!("{BASE}{open}")).clients.sessions.unwrap();
+    assert_eq!((sessions.context, sessions.max_context_tokens), (SessionContext::Grow, Some(900)));
 }
 
 #[test]

@@ -178,6 +178,13 @@ fn scenario() -> impl Strategy<Value = String> {
         ("patience", &["\"1s\""]),
         ("patience_first_token", &["\"1ms\""]),
         ("server_notices", &["false", "true"]),
+        (
+            "sessions",
+            &[
+                r#"{ turns = 3 }"#,
+                r#"{ turns = { distribution = "gamma", mean = 3, cv = 1 }, turn_think_time = "1s", context = "grow", max_context_tokens = 99, at_max_context = "cut" }"#,
+            ],
+        ),
     ]);
     let small = table(&[
         ("slo.ttft", &["\"2s\"", "\"none\""]),
