@@ -17,7 +17,7 @@ impl View<'_> {
         };
         let said = |(place, value): (usize, f64)| format!("{} at {} {}", show(measure, value), short(axis), axis.label(place));
         let Some(target) = self.target(measure) else {
-            if best.1 < worst.1 || best.1 > worst.1 {
+            if best.1 != worst.1 {
                 let (best_cell, worst_cell) = (self.cell(&[best.0]).cell, self.cell(&[worst.0]).cell);
                 if self.result.cannot_tell_by(measure.name, best_cell, worst_cell) {
                     let (a, b) = (said(best), said(worst));
@@ -90,12 +90,15 @@ impl View<'_> {
         }
         let among: Vec<(usize, f64)> = means.into_iter().filter(|(cell, _)| met.contains(cell)).collect();
         let (_, edge) = self.extremes(&among, measure).unwrap_or((best, worst));
+        let edge = if own.is_some() {
+            format!("just so at {} ({})", place(edge.0), show(measure, edge.1))
+        } else {
+            format!("with {} or better there", show(measure, edge.1))
+        };
         format!(
-            "{goal} in {} of {} cells, just so at {} ({}); {} at worst, at {}",
+            "{goal} in {} of {} cells, {edge}; {} at worst, at {}",
             met.len(),
             cells.len(),
-            place(edge.0),
-            show(measure, edge.1),
             show(measure, worst.1),
             place(worst.0)
         )
