@@ -304,6 +304,10 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 let event = self.queue.pop().expect("an event is due").event;
                 self.handle(event);
             }
+            // At once, not now and then: how many events there are depends on how engines are simulated, and the end must not.
+            if self.requests.len().max(self.attempts.len()) as u64 > self.setup.max_requests_in_system {
+                break Ended::MaxRequestsInSystem;
+            }
         };
         self.finish();
         Ok(ended)
@@ -320,11 +324,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
         if remote.stop.load(Ordering::Relaxed) {
             return Some(Ended::Interrupted);
         }
-        if self.events >= self.setup.max_events {
-            return Some(Ended::MaxEvents);
-        }
-        let inside = self.requests.len().max(self.attempts.len()) as u64;
-        (inside > self.setup.max_requests_in_system).then_some(Ended::MaxRequestsInSystem)
+        (self.events >= self.setup.max_events).then_some(Ended::MaxEvents)
     }
 
     fn handle(&mut self, event: Event) {

@@ -26,7 +26,7 @@ use targets::Target;
 use super::bench::now;
 
 /// Executions of a target in CI at most, and how long they may take together.
-const IN_CI: (u64, Duration) = (4_000, Duration::from_secs(3));
+const IN_CI: (u64, Duration) = (3_000, Duration::from_secs(2));
 /// One execution may take this long: all else is a hang.
 const HANG: Duration = Duration::from_secs(10);
 /// What the process may grow by while inputs come and go, KiB.
