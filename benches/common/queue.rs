@@ -7,7 +7,6 @@ use super::checksum::Checksum;
 use super::gaps::Gaps;
 
 /// Kind of the events.
-
 const CLIENT: u8 = 6;
 
 /// Turns `events` events through the heap, `pending` of which wait at any time.

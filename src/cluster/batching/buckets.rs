@@ -122,7 +122,7 @@ mod tests {
             buckets.pass(start);
             let joined: Vec<u32> = computed.iter().map(|&c| buckets.join(c)).collect();
             let wide = u64::from(size);
-            let taken = |ahead: u64| computed.iter().filter(|&&c| (c + ahead) % wide == 0).count() as u64;
+            let taken = |ahead: u64| computed.iter().filter(|&&c| (c + ahead).is_multiple_of(wide)).count() as u64;
             prop_assert_eq!(buckets.taken_now(), taken(0));
             prop_assert_eq!(buckets.taken_by_next(steps), (1..=steps).map(taken).sum::<u64>());
             let later: Vec<u64> = buckets.taken_later().collect();
