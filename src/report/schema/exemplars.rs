@@ -2,8 +2,23 @@
 //! they are valid is of no concern, only what is asked of them: so a file that is not there is named here.
 
 /// Scenarios.
-pub(super) const SCENARIOS: [&str; 12] =
-    [BATCHING, TYPES, OPAQUE, STREAMS, CLASSES, TRACE, EVENTS, CLOSED, CLOSED_CLASSES, SWEEP, PLAN, PLAN_IN_NUMBERS];
+pub(super) const SCENARIOS: [&str; 15] = [
+    BATCHING,
+    TYPES,
+    OPAQUE,
+    STREAMS,
+    CLASSES,
+    TRACE,
+    EVENTS,
+    CLOSED,
+    CLOSED_CLASSES,
+    SESSIONS,
+    PAIRS,
+    PAIRS_IN_PLACE,
+    SWEEP,
+    PLAN,
+    PLAN_IN_NUMBERS,
+];
 
 /// Preset files.
 pub(super) const PRESETS: [&str; 3] = [
@@ -54,6 +69,7 @@ overload_status_code = 529
 overload_lease = "1s"
 runtime_inhibited_duration = "1s"
 discovery_delay = "1s"
+retry_after = "1s"
 model = "a"
 [telemetry]
 worker_kv_metrics = true
@@ -186,7 +202,7 @@ input_tokens = { distribution = "lognormal", mean = 1, p99 = 1, min = 1, max = 1
 output_tokens = { distribution = "lognormal", mean = 1, p99 = 1, min = 1, max = 1 }
 length_correlation = 0.5
 [clients]
-retry = { statuses = [529], attempts = 2, initial = "1s", max = "1s", backoff = "fixed", jitter = "full", on_timeout = true, timeout_delay = "1s", budget = { max_tokens = 1, token_ratio = 1 }, retry_after = "1s" }
+retry = { statuses = [529], attempts = 2, initial = "1s", max = "1s", backoff = "fixed", jitter = "full", on_timeout = true, timeout_delay = "1s", budget = { max_tokens = 1, token_ratio = 1 }, obey_retry_after = true }
 patience = "1s"
 patience_first_token = "1s"
 server_notices = true
@@ -256,6 +272,7 @@ service_time = "per_request"
 path = "no-such-file.csv"
 format = "azure"
 class = "a"
+sessions = "follow"
 columns = { arrival = "a", arrival_unit = "s", input_tokens = "b", output_tokens = "c", service_time = "d", service_time_unit = "s", header = true }
 time_unit = "s"
 window_start = "1s"
@@ -360,9 +377,9 @@ horizon = "1s"
 workers = 1
 service_time = { distribution = "constant", value = "1s" }
 [clients]
-closed_loop = { users = 1, think_time = { distribution = "gamma", mean = "1s", cv = 1 } }
+closed_loop = { users = 1, think_time = { distribution = "gamma", mean = "1s", cv = 1 }, turns = 1, turn_think_time = "1s", context = "grow", max_context_tokens = 2, at_max_context = "cut" }
 [workload]
-input_tokens = { distribution = "mixture", components = [{ weight = 1, tokens = 1 }] }
+input_tokens = { distribution = "mixture", components = [{ weight = 1, tokens = 1 }], max = 1 }
 output_tokens = { distribution = "mixture", components = [{ weight = 1, tokens = 1 }] }
 "#;
 
@@ -377,6 +394,58 @@ max_in_flight = 1
 closed_loop = { users = 1, think_time = "1s" }
 [[workload.classes]]
 class = "a"
+"#;
+
+/// Sessions of an open loop; lengths in pairs, and lengths from files.
+const SESSIONS: &str = r#"
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[clients]
+sessions = { turns = { distribution = "uniform", low = 1, high = 1 }, turn_think_time = { distribution = "exponential", mean = "1s" }, context = "grow", max_context_tokens = 2, at_max_context = "cut" }
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+lengths = { pieces = [{ at = "0s", pairs = [[1, 1, 1]] }] }
+[[workload.classes]]
+class = "a"
+weight = 1
+lengths = { csv = "no-such-file.csv", at_column = "a", input_column = "b", output_column = "c", weight_column = "d" }
+[[workload.classes]]
+class = "b"
+weight = 1
+lengths = { pairs = [[1, 1, 1]] }
+[[workload.classes]]
+class = "c"
+weight = 1
+input_tokens = { distribution = "empirical", csv = "no-such-file.csv", column = "a", weight_column = "b" }
+output_tokens = { distribution = "empirical", csv = "no-such-file.csv", column = "a", weight_column = "b" }
+"#;
+
+/// One stream of pairs from a file.
+const PAIRS: &str = r#"
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+lengths = { csv = "no-such-file.csv", at_column = "a", input_column = "b", output_column = "c", weight_column = "d" }
+"#;
+
+/// One stream of pairs written out; a class of pieces.
+const PAIRS_IN_PLACE: &str = r#"
+horizon = "1s"
+[fleet]
+workers = 1
+service_time = "1s"
+[workload]
+arrivals = { process = "poisson", rate = 1 }
+lengths = { pairs = [[1, 1, 1]] }
+[[workload.classes]]
+class = "a"
+weight = 1
+lengths = { pieces = [{ at = "0s", pairs = [[1, 1, 1]] }] }
 "#;
 
 /// What a sweep reads.

@@ -12,10 +12,17 @@ use crate::experiment::sweep::{Plan, Request};
 use crate::scenario::{Document, Notebook, Notes, PresetFile, Shape};
 
 /// What stands in several places of a scenario: the name of the definition, and the paths.
-const SHARED: [(&str, &[&str]); 6] = [
+const SHARED: [(&str, &[&str]); 7] = [
     (
         "durations",
-        &["fleet.service_time", "fleet.worker_types.*.service_time", "telemetry.delay", "clients.closed_loop.think_time"],
+        &[
+            "fleet.service_time",
+            "fleet.worker_types.*.service_time",
+            "telemetry.delay",
+            "clients.closed_loop.think_time",
+            "clients.closed_loop.turn_think_time",
+            "clients.sessions.turn_think_time",
+        ],
     ),
     (
         "lengths",
@@ -27,8 +34,11 @@ const SHARED: [(&str, &[&str]); 6] = [
             "workload.trace.input_tokens",
             "workload.trace.output_tokens",
             "#lengths.components.*.tokens",
+            "clients.closed_loop.turns",
+            "clients.sessions.turns",
         ],
     ),
+    ("length_pairs", &["workload.lengths", "workload.classes.*.lengths"]),
     ("arrivals", &["workload.arrivals", "workload.classes.*.arrivals"]),
     ("engine", &["fleet.engine", "fleet.worker_types.*.engine", "engine"]),
     ("advertised", &["fleet.advertised", "fleet.worker_types.*.advertised"]),
