@@ -108,8 +108,11 @@ impl OpenJournal {
 fn begin(out: &Path, path: &Path, text: &[u8]) -> Result<File, Failure> {
     let aside = partial(out, JOURNAL);
     let mut file = File::create(&aside).map_err(|e| failed(path, "make the journal", &e))?;
-    let written = file.write_all(text).and_then(|()| fs::rename(&aside, path));
-    written.map_err(|e| failed(path, "write the journal", &e))?;
+    if let Err(error) = file.write_all(text).and_then(|()| fs::rename(&aside, path)) {
+        // What is left aside says nothing; that it could not be written is told already.
+        let _ = fs::remove_file(&aside);
+        return Err(failed(path, "write the journal", &error));
+    }
     Ok(file)
 }
 

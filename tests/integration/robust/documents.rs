@@ -6,6 +6,7 @@
 //!
 //! - `sweep` is planned to its last cell, with `--emit`, but not run: examples.rs runs the one that the README shows.
 //! - Words in capitals stand for what a reader puts in: `PLACEHOLDERS` says what this test does.
+//!   So does `THEIRS`, which no checkout has.
 //! - After `<!-- not run: why -->` the commands of the next block are only parsed.
 //! - Inline code with `...` or `|` in it is a form, not a command, and so is the name of a command alone: they are only parsed.
 
@@ -29,6 +30,9 @@ const PLACEHOLDERS: [(&str, &str); 9] = [
     ("DIR", "outputs/some"),
     ("ID", "3"),
 ];
+
+/// What readers put in that no checkout has: commands with one of these are only parsed.
+const THEIRS: [&str; 5] = ["RUN_FOLDER", "RECORDINGS", "COUNTERS", "BEFORE", "AFTER"];
 
 /// A command of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +149,7 @@ fn copy(from: &Path, to: &Path) {
 /// Runs a command as a shell does.
 fn run(bench: &Bench, shown: &Shown) -> Output {
     let mut command = filled(&shown.command);
-    if shown.parsed_only {
+    if shown.parsed_only || command.split(' ').any(|word| THEIRS.contains(&word)) {
         command.push_str(" --help");
     } else if command.starts_with("shedcast sweep ") && !command.contains("--emit") && !command.contains("--help") {
         command.push_str(" --emit parallel");
