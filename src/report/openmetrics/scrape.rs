@@ -37,10 +37,10 @@ pub struct Scrape<F> {
     server_notices: bool,
     /// Milliseconds since 1970 at which simulated time begins.
     epoch: i64,
-    /// Dates of the rows of the spool, in milliseconds since 1970.
+    /// Dates of the rows of the spool, in seconds since 1970.
     dates: Vec<i64>,
     spool: Spool<F>,
-    /// The last sample: it goes to the spool when one of a later millisecond follows.
+    /// The last sample: it goes to the spool when one of a later second follows.
     row: Vec<f64>,
     date: i64,
     error: Option<io::Error>,
@@ -62,7 +62,7 @@ impl<F: Read + Write + Seek> Scrape<F> {
             epoch,
             dates: Vec::new(),
             row,
-            date: epoch,
+            date: second_of(epoch),
             error: None,
         }
     }
@@ -86,6 +86,12 @@ impl<F: Read + Write + Seek> Scrape<F> {
             self.error = self.spool.push(&self.row).err();
         }
     }
+}
+
+/// The whole second, since 1970, at which a scrape sees what was so at `millis`: nobody scrapes more often, and whole numbers are
+/// dates to every reader of Prometheus' formats.
+const fn second_of(millis: i64) -> i64 {
+    millis.div_euclid(1_000) + (millis.rem_euclid(1_000) > 0) as i64
 }
 
 /// What is there before the first event: workers without work.
@@ -147,7 +153,8 @@ impl<F: Read + Write + Seek> Sink for Scrape<F> {
 
     fn interval(&mut self, _: SimTime, now: SimTime, _: &Point, fleet: &FleetSample) {
         let date = self.epoch.saturating_add_unsigned(now.as_nanos() / NANOS_PER_MILLI);
-        // Prometheus counts in milliseconds: of several samples in one, the last stands.
+        // Of several samples in a second the last stands.
+        let date = second_of(date);
         if date != self.date {
             self.keep();
             self.date = date;

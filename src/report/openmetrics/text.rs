@@ -9,17 +9,15 @@ use crate::control::metrics::{Metric, MetricKind};
 
 /// Values that are held in memory at a time: 32 MB.
 const MOST_VALUES: usize = 4_000_000;
-/// What the name of a counter's samples ends with, and that of its family does not.
-const TOTAL: &str = "_total";
 
-/// Writes everything that is in the spool, a row for each of `dates` (milliseconds since 1970).
+/// Writes everything that is in the spool, a row for each of `dates` (seconds since 1970).
 pub(super) fn write<F: Read + Write + Seek>(
     catalogue: &Catalogue,
     dates: &[i64],
     spool: &mut Spool<F>,
     out: &mut impl Write,
 ) -> Result<(), ScrapeError> {
-    let stamps: Vec<String> = dates.iter().map(|millis| stamp(*millis)).collect();
+    let stamps: Vec<String> = dates.iter().map(i64::to_string).collect();
     let mut first = 0;
     for family in &catalogue.families {
         head(family.metric, out).map_err(ScrapeError::Text)?;
@@ -39,12 +37,14 @@ pub(super) fn write<F: Read + Write + Seek>(
     out.write_all(b"# EOF\n").and_then(|()| out.flush()).map_err(ScrapeError::Text)
 }
 
-/// What stands before the samples of a family.
+/// What stands before the samples of a family. A counter is described by the name of its samples, `_total` included: the older
+/// text format, which `promtool check metrics` reads, knows no other, and Prometheus takes either in OpenMetrics.
 fn head(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
-    let (family, kind) = match metric.kind {
-        MetricKind::Counter => (metric.name.strip_suffix(TOTAL).unwrap_or(metric.name), "counter"),
-        MetricKind::Gauge => (metric.name, "gauge"),
-        MetricKind::Histogram(_) => (metric.name, "histogram"),
+    let family = metric.name;
+    let kind = match metric.kind {
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
+        MetricKind::Histogram(_) => "histogram",
     };
     writeln!(out, "# HELP {family} {}.", metric.help)?;
     writeln!(out, "# TYPE {family} {kind}")?;
@@ -74,32 +74,4 @@ fn samples<'a>(names: &[String], rows: impl Iterator<Item = (&'a [f64], &'a Stri
         }
     }
     Ok(())
-}
-
-/// A date in seconds, such that a reader who multiplies by 1,000 and cuts off the rest, as Prometheus does, gets the very
-/// milliseconds.
-fn stamp(millis: i64) -> String {
-    let (seconds, rest) = (millis / 1000, millis % 1000);
-    let text = match rest {
-        0 => seconds.to_string(),
-        _ => format!("{seconds}.{rest:03}").trim_end_matches('0').to_owned(),
-    };
-    let read = |text: &str| text.parse::<f64>().map_or(0, |seconds| (seconds * 1000.0) as i64);
-    // Most decimals are no floats: one that lies just below its millisecond is moved up by half a microsecond.
-    if read(&text) == millis { text } else { format!("{seconds}.{rest:03}0005") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_date_is_read_back_to_its_millisecond() {
-        assert_eq!((stamp(0), stamp(1_500), stamp(1_767_225_600_000)), ("0".into(), "1.5".into(), "1767225600".into()));
-        for millis in (1_767_225_600_000..1_767_225_610_000).chain(253_370_000_000_000..253_370_000_002_000).chain(0..3_000) {
-            let text = stamp(millis);
-            let read = text.parse::<f64>().unwrap() * 1000.0;
-            assert_eq!(read as i64, millis, "{text}");
-        }
-    }
 }
