@@ -44,5 +44,5 @@ sweep one-axis "${short[@]}" --grid "$threshold" --replications 2 --target 'rate
 sweep two-axes "${short[@]}" --grid "$threshold" --grid fleet.workers=3,4,5 --replications 1 --target 'rate_529<=1%'
 sweep three-axes "${short[@]}" --grid "$threshold" --grid fleet.workers=3,5 --grid fleet.request_queue_limit=4,16 --replications 1
 # What it answers does not matter either, so it may be short.
-"$program" plan scenarios/plan-workers.toml --run-length 20s --max-runs 6 --out "$folder/plan" --quiet || [ $? -eq 1 ]
+"$program" plan scenarios/plan-workers.toml --run-length 21s --max-runs 6 --out "$folder/plan" --quiet || [ $? -eq 1 ]
 python3 tests/browser/pages.py "$chromium" "$pictures" "$folder"/*/report.html
