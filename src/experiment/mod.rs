@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod imitation;
+mod journal_lines;
 pub mod measure_table;
 pub mod measures;
 pub mod phases;

@@ -1,12 +1,13 @@
 //! The command line as its users meet it.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
+
+use super::harness::files;
 
 /// Half a minute of overload on two workers, with every kind of refusal and a threshold post.
 const SMALL: &str = r#"
@@ -48,24 +49,6 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("small.toml"), SMALL).expect("the scenario is written");
     folder
-}
-
-/// All files below `path` with their content.
-fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut ahead = vec![path.to_path_buf()];
-    while let Some(directory) = ahead.pop() {
-        for entry in fs::read_dir(&directory).expect("a directory") {
-            let entry = entry.expect("an entry").path();
-            if entry.is_dir() {
-                ahead.push(entry);
-            } else {
-                let name = entry.strip_prefix(path).expect("below it").to_path_buf();
-                found.insert(name, fs::read(&entry).expect("a file"));
-            }
-        }
-    }
-    found
 }
 
 #[track_caller]

@@ -1,5 +1,7 @@
 //! Runs a scenario through the public `run` and keeps everything it streams, so that a test can ask for any of it.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use shedcast::cluster::Remote;
@@ -193,4 +195,21 @@ pub fn case_with_reports(name: &str, sets: &[&str]) -> Case {
 fn run_once(name: &str, sets: &[&str], engine: EngineKind) -> Case {
     let loaded = load(name, sets).unwrap_or_else(|faults| panic!("case {name} {sets:?}: {faults}"));
     run_loaded(loaded, engine).unwrap_or_else(|error| panic!("case {name} {sets:?}: {error}"))
+}
+
+/// All files below `path` with their content.
+pub fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut ahead = vec![path.to_path_buf()];
+    while let Some(directory) = ahead.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory") {
+            let entry = entry.expect("an entry").path();
+            if entry.is_dir() {
+                ahead.push(entry);
+            } else {
+                found.insert(entry.strip_prefix(path).expect("below it").to_path_buf(), fs::read(&entry).expect("a file"));
+            }
+        }
+    }
+    found
 }

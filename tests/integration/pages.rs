@@ -1,11 +1,12 @@
 //! Reports that people look at: pages, and everything drawn again from a results directory.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
+
+use super::harness::files;
 
 /// A short overload with refusals of several kinds, a threshold post and a name that must not become markup.
 const SMALL: &str = r#"
@@ -59,23 +60,6 @@ fn shedcast(folder: &Path, words: &[&str]) -> Command {
 fn said(folder: &Path, words: &[&str], code: i32) -> String {
     let output = shedcast(folder, words).assert().code(code).get_output().clone();
     String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-/// All files below `path` with their content.
-fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut ahead = vec![path.to_path_buf()];
-    while let Some(directory) = ahead.pop() {
-        for entry in fs::read_dir(&directory).expect("a directory") {
-            let entry = entry.expect("an entry").path();
-            if entry.is_dir() {
-                ahead.push(entry);
-            } else {
-                found.insert(entry.strip_prefix(path).expect("below it").to_path_buf(), fs::read(&entry).expect("a file"));
-            }
-        }
-    }
-    found
 }
 
 /// Takes away what is drawn, has it drawn again, and compares every byte.

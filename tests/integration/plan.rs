@@ -18,6 +18,8 @@ use shedcast::stats::mean_interval;
 
 use crate::harness::shared;
 
+use super::harness::files;
+
 /// A queue whose workers are quick to simulate.
 const SMALL: &str = r#"
 name = "small"
@@ -51,22 +53,6 @@ fn shedcast(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(cargo_bin!("shedcast"));
     command.current_dir(folder).args(words);
     command
-}
-
-fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut ahead = vec![path.to_path_buf()];
-    while let Some(directory) = ahead.pop() {
-        for entry in fs::read_dir(&directory).expect("a directory") {
-            let entry = entry.expect("an entry").path();
-            if entry.is_dir() {
-                ahead.push(entry);
-            } else {
-                found.insert(entry.strip_prefix(path).expect("below it").to_path_buf(), fs::read(&entry).expect("a file"));
-            }
-        }
-    }
-    found
 }
 
 /// The files of a plan in one go.

@@ -9,6 +9,8 @@ use std::time::Duration;
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 
+use super::harness::files;
+
 /// A small fleet with every kind of refusal, over thresholds and rates.
 const SMALL: &str = r#"
 name = "small"
@@ -53,22 +55,6 @@ fn shedcast(folder: &Path, words: &[&str]) -> Command {
         command.env_remove(name);
     }
     command
-}
-
-fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut ahead = vec![path.to_path_buf()];
-    while let Some(directory) = ahead.pop() {
-        for entry in fs::read_dir(&directory).expect("a directory") {
-            let entry = entry.expect("an entry").path();
-            if entry.is_dir() {
-                ahead.push(entry);
-            } else {
-                found.insert(entry.strip_prefix(path).expect("below it").to_path_buf(), fs::read(&entry).expect("a file"));
-            }
-        }
-    }
-    found
 }
 
 /// The files of a sweep in one go.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::journal_lines;
 use super::description::Description;
 use super::record::Record;
 
@@ -25,9 +26,7 @@ impl Header {
 
     /// As the first line, with its line feed.
     pub fn to_line(&self) -> String {
-        let mut line = serde_json::to_string(self).expect("plain data can be written");
-        line.push('\n');
-        line
+        journal_lines::to_line(self)
     }
 }
 
@@ -48,16 +47,10 @@ impl Journal {
     /// # Errors
     /// It has no header of this format, or a line before the last is no record.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let whole_bytes = text.rfind('\n').map_or(0, |at| at + 1);
-        let mut lines = text[..whole_bytes].lines();
-        let header: Header = lines
-            .next()
-            .and_then(|line| serde_json::from_str(line).ok())
-            .filter(|header: &Header| header.journal == JOURNAL_SCHEMA)
-            .ok_or_else(|| format!("no journal of a plan of this version (`{JOURNAL_SCHEMA}`)"))?;
-        let goals = header.plan.goals.len();
-        let record = |(n, line)| Record::from_line(line, goals).ok_or_else(|| format!("line {} is no record of a run", n + 2));
-        let records = lines.enumerate().map(record).collect::<Result<_, _>>()?;
+        let accepts = |header: &Header| header.journal == JOURNAL_SCHEMA;
+        let missing = || format!("no journal of a plan of this version (`{JOURNAL_SCHEMA}`)");
+        let (header, records, whole_bytes) =
+            journal_lines::read(text, accepts, missing, |header, line| Record::from_line(line, header.plan.goals.len()))?;
         Ok(Self { header, records, whole_bytes })
     }
 }
