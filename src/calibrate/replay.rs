@@ -1,5 +1,7 @@
 //! A log's requests through the rank's own batching, without routers or networks around it.
 
+use std::sync::Arc;
+
 use super::run_log::LoggedRequest;
 use crate::cluster::batching::{Coalesced, NewSequence, Next, RankSpec, StepEvent, StepGroup, StepWork, Stepwise, Watch};
 use crate::cluster::config::StepTiming;
@@ -193,7 +195,8 @@ impl<'a, G: StepGroup, P: Probe<G>> Drive<'a, G, P> {
             return None;
         }
         let watch = Watch::default();
-        let group = || G::new(limits.spec.clone(), limits.ranks_in_group(), watch);
+        let spec = Arc::new(limits.spec.clone());
+        let group = || G::new(&spec, limits.ranks_in_group(), watch);
         let waited_for = log.len() - background;
         Some(Self {
             log,

@@ -90,8 +90,8 @@ impl Frontend {
         let isl = u64::from(attempt.input_tokens);
         let request = RouteRequest {
             isl,
-            pinned: attempt.pinned.map(WorkerId),
-            tried: &attempt.tried,
+            pinned: attempt.pinned().map(WorkerId),
+            tried: attempt.tried(),
             last_failure: attempt.migration.last_failure(),
         };
         // Asked before the decision, which moves cursors and counts.

@@ -5,61 +5,70 @@ use std::ops::{Index, IndexMut};
 /// Items by index; a removed item's place is reused, its stamp tells the two apart.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
-    items: Vec<Option<T>>,
-    stamps: Vec<u32>,
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
+}
+
+/// A place for an item. It begins with a cache line: items are met in any order, each a wait for as many lines as it touches.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Slot<T> {
+    item: Option<T>,
+    stamp: u32,
 }
 
 impl<T> Slab<T> {
     /// An empty slab.
     pub const fn new() -> Self {
-        Self { items: Vec::new(), stamps: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 
     /// Stores an item; answers its index.
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(index) = self.free.pop() {
-            self.items[index as usize] = Some(item);
+            self.slots[index as usize].item = Some(item);
             return index;
         }
-        self.items.push(Some(item));
-        self.stamps.push(0);
-        u32::try_from(self.items.len() - 1).expect("runs are bounded to fewer requests in the system")
+        self.slots.push(Slot { item: Some(item), stamp: 0 });
+        u32::try_from(self.slots.len() - 1).expect("runs are bounded to fewer requests in the system")
     }
 
     /// Drops an item where it is, which is cheaper than to take it out.
     pub fn discard(&mut self, index: u32) {
-        self.items[index as usize] = None;
-        self.stamps[index as usize] = self.stamps[index as usize].wrapping_add(1);
+        let slot = &mut self.slots[index as usize];
+        slot.item = None;
+        slot.stamp = slot.stamp.wrapping_add(1);
         self.free.push(index);
     }
 
     /// Takes an item out.
     pub fn remove(&mut self, index: u32) -> T {
-        let item = self.items[index as usize].take().expect("the item is there");
-        self.stamps[index as usize] = self.stamps[index as usize].wrapping_add(1);
+        let slot = &mut self.slots[index as usize];
+        let item = slot.item.take().expect("the item is there");
+        slot.stamp = slot.stamp.wrapping_add(1);
         self.free.push(index);
         item
     }
 
     /// Changes with each removal at this index.
     pub fn stamp(&self, index: u32) -> u32 {
-        self.stamps[index as usize]
+        self.slots[index as usize].stamp
     }
 
     /// The item, unless it was removed or replaced since `stamp`.
     pub fn current(&self, index: u32, stamp: u32) -> Option<&T> {
-        (self.stamps[index as usize] == stamp).then(|| self.items[index as usize].as_ref()).flatten()
+        let slot = &self.slots[index as usize];
+        slot.item.as_ref().filter(|_| slot.stamp == stamp)
     }
 
     /// The item at this index, if there is one.
     pub fn get(&self, index: u32) -> Option<&T> {
-        self.items[index as usize].as_ref()
+        self.slots[index as usize].item.as_ref()
     }
 
     /// Items stored.
     pub fn len(&self) -> usize {
-        self.items.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Whether nothing is stored.
@@ -69,7 +78,7 @@ impl<T> Slab<T> {
 
     /// The items in the order of their indices.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.items.iter().enumerate().filter_map(|(i, item)| item.as_ref().map(|item| (i as u32, item)))
+        self.slots.iter().enumerate().filter_map(|(i, slot)| slot.item.as_ref().map(|item| (i as u32, item)))
     }
 }
 
@@ -82,13 +91,13 @@ impl<T> Default for Slab<T> {
 impl<T> Index<u32> for Slab<T> {
     type Output = T;
     fn index(&self, index: u32) -> &T {
-        self.items[index as usize].as_ref().expect("the item is there")
+        self.slots[index as usize].item.as_ref().expect("the item is there")
     }
 }
 
 impl<T> IndexMut<u32> for Slab<T> {
     fn index_mut(&mut self, index: u32) -> &mut T {
-        self.items[index as usize].as_mut().expect("the item is there")
+        self.slots[index as usize].item.as_mut().expect("the item is there")
     }
 }
 

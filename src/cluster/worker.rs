@@ -1,5 +1,7 @@
 //! A worker: what it advertises, its admission gate, and where its requests compute.
 
+use std::sync::Arc;
+
 use super::batching::RankSpec;
 use super::config::{FULL_SPEED, RankDispatch, RuntimeConfigChange, WorkerEngine, WorkerType};
 use super::observer::GateState;
@@ -53,7 +55,7 @@ pub enum Engine {
     /// Continuous batching.
     Batching {
         /// Each of its ranks.
-        spec: RankSpec,
+        spec: Arc<RankSpec>,
         /// Longest context, if limited.
         max_model_len: Option<u64>,
     },
@@ -69,13 +71,13 @@ impl Engine {
     pub fn new(kind: &WorkerType) -> Result<Self, WorkloadError> {
         Ok(match &kind.engine {
             WorkerEngine::Batching(engine) => Self::Batching {
-                spec: RankSpec {
+                spec: Arc::new(RankSpec {
                     block_size: kind.kv_cache_block_size,
                     total_blocks: kind.kv_total_blocks.expect("a resolved batching worker has a pool"),
                     max_num_seqs: engine.max_num_seqs,
                     max_num_batched_tokens: engine.max_num_batched_tokens,
                     timing: engine.timing.clone(),
-                },
+                }),
                 max_model_len: engine.max_model_len,
             },
             WorkerEngine::Opaque { service_time, .. } => Self::Opaque(service_time.as_ref().map(SpanSampler::new).transpose()?),

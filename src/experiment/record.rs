@@ -269,10 +269,10 @@ impl<'a, S: Sink> Recorder<'a, S> {
     /// A completed request: its latencies from `start` on.
     #[inline]
     fn latencies(into: &mut Latencies, now: SimTime, start: SimTime, attempt: &Attempt) {
-        let first = attempt.first_token.unwrap_or(now);
+        let first = attempt.first_token().unwrap_or(now);
         into.ttft.record(first.since(start).as_nanos());
         into.e2e.record(now.since(start).as_nanos());
-        into.queue_wait.record(attempt.slot.unwrap_or(now).since(start).as_nanos());
+        into.queue_wait.record(attempt.slot().unwrap_or(now).since(start).as_nanos());
         if let Some(tpot) = time_per_output_token(now, attempt) {
             into.tpot.record(tpot.as_nanos());
         }
@@ -424,8 +424,8 @@ fn has_classes(scenario: &Scenario) -> bool {
 
 /// Mean time per output token after the first; `None` for an answer of one token.
 fn time_per_output_token(now: SimTime, attempt: &Attempt) -> Option<Span> {
-    let tokens = u64::from(attempt.produced + attempt.output_tokens);
-    let first = attempt.first_token?;
+    let tokens = u64::from(attempt.produced() + attempt.output_tokens);
+    let first = attempt.first_token()?;
     (tokens > 1).then(|| Span::from_nanos(now.since(first).as_nanos() / (tokens - 1)))
 }
 
@@ -487,9 +487,16 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         let old = std::mem::replace(&mut gate.state, state);
         let full = [gate.is_full(&old), gate.is_full(&state)];
         gate.slots.set(now, state.in_engine.into());
-        gate.waiting.set(now, state.waiting.into());
-        gate.gauge.set(now, state.gauge.into());
-        gate.full.set(now, full[1].into());
+        // Mostly a gate has nobody waiting: what did not change is not even looked at, since it is kept elsewhere.
+        if state.waiting != old.waiting {
+            gate.waiting.set(now, state.waiting.into());
+        }
+        if state.gauge != old.gauge {
+            gate.gauge.set(now, state.gauge.into());
+        }
+        if full[1] != full[0] {
+            gate.full.set(now, full[1].into());
+        }
         self.fleet.moved(now, &old, &state, full);
         self.counts.slots[1] = self.counts.slots[1].max(self.fleet.slots.value());
         self.counts.waiting[1] = self.counts.waiting[1].max(self.fleet.waiting.value());
@@ -500,7 +507,7 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         match outcome {
             AttemptOutcome::Completed => {
                 self.counts.completed += 1;
-                let worker = attempt.worker.expect("it was served");
+                let worker = attempt.worker().expect("it was served");
                 self.gates[Worker::index(worker)].completed += 1;
             }
             AttemptOutcome::Refused { refusal, .. } => {
@@ -527,7 +534,7 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         let slo = self.slo;
         let within = |limit: Option<Span>, value: Option<Span>| limit.is_none_or(|l| value.is_none_or(|v| v <= l));
         let completed = outcome == RequestOutcome::Completed;
-        let ttft = completed && within(slo.ttft, last.first_token.map(|f| f.since(request.arrival)));
+        let ttft = completed && within(slo.ttft, last.first_token().map(|f| f.since(request.arrival)));
         let tpot = completed && within(slo.tpot, time_per_output_token(now, last));
         let e2e = completed && within(slo.e2e, Some(now.since(request.arrival)));
         let good = ttft && tpot && e2e;

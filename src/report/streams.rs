@@ -253,8 +253,8 @@ fn status(outcome: &AttemptOutcome) -> Option<u64> {
 
 /// Mean time per output token after the first; nothing for an answer of one token.
 fn time_per_output_token(now: SimTime, attempt: &Attempt) -> Option<Span> {
-    let tokens = u64::from(attempt.produced) + u64::from(attempt.output_tokens);
-    let first = attempt.first_token.filter(|_| tokens > 1)?;
+    let tokens = u64::from(attempt.produced()) + u64::from(attempt.output_tokens);
+    let first = attempt.first_token().filter(|_| tokens > 1)?;
     Some(Span::from_nanos(now.since(first).as_nanos() / (tokens - 1)))
 }
 
@@ -286,8 +286,8 @@ impl<W: Write> Sink for Streams<W> {
             .time(attempt.start)
             .time(now)
             .int(attempt.frontend.into())
-            .opt_int(attempt.worker.map(u64::from))
-            .opt_int(attempt.rank.map(u64::from))
+            .opt_int(attempt.worker().map(u64::from))
+            .opt_int(attempt.rank().map(u64::from))
             .int(request.input_tokens.into())
             .int(request.output_tokens.into())
             .text(outcome_name(outcome))
@@ -295,11 +295,11 @@ impl<W: Write> Sink for Streams<W> {
             .text(refusal.map_or("", |r| r.reason.name()))
             .text(decisive)
             .text(refusal.map_or("", layer))
-            .opt_span(attempt.first_token.map(|at| at.since(attempt.start)))
+            .opt_span(attempt.first_token().map(|at| at.since(attempt.start)))
             .opt_span(time_per_output_token(now, attempt).filter(|_| completed))
             .opt_span(completed.then(|| now.since(attempt.start)))
-            .opt_span(attempt.slot.map(|at| at.since(attempt.start)))
-            .int(attempt.tried.len() as u64)
+            .opt_span(attempt.slot().map(|at| at.since(attempt.start)))
+            .int(attempt.tried().len() as u64)
             .opt_span(completed.then(|| now.since(request.arrival)));
         let why = Why::of(now, outcome, &self.gates);
         row.text(why.rule)

@@ -127,7 +127,7 @@ impl Windows {
 
 impl Sink for Windows {
     fn attempt(&mut self, _now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
-        if let (AttemptOutcome::Completed, Some(first)) = (outcome, attempt.first_token) {
+        if let (AttemptOutcome::Completed, Some(first)) = (outcome, attempt.first_token()) {
             let ttft = first.since(attempt.start).as_secs_f64();
             let window = self.at(first);
             window.first_tokens += 1.0;

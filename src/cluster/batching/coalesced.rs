@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use super::buckets::Buckets;
 use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch, prompt_computed};
@@ -22,7 +23,8 @@ use crate::units::{Attos, ExactTime, SimTime};
 /// A group that jumps over runs of steps.
 #[derive(Clone, Debug)]
 pub struct Coalesced {
-    spec: RankSpec,
+    /// Shared by all groups alike.
+    spec: Arc<RankSpec>,
     watch: Watch,
     ranks: Vec<Rank>,
     sequences: Vec<Sequence>,
@@ -67,8 +69,8 @@ struct Rank {
     next_finish: u64,
     /// The one sequence whose prompt is partly computed.
     partial: Option<u32>,
-    /// Sequences with a chunk of prompt in the step in progress, in admission order.
-    chunks: Vec<u32>,
+    /// Sequences with a chunk of prompt in the step in progress, in admission order, and its tokens.
+    chunks: Vec<(u32, u64)>,
     free: u64,
     reported: u64,
     /// Durations of its steps in the run in progress, where others must end with it.
@@ -77,27 +79,30 @@ struct Rank {
     preemptions: u64,
 }
 
+/// A sequence, in one cache line: a busy fleet has more of them than its caches hold.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Sequence {
+    /// Number of its last admission; names its place among the running.
+    admission: u64,
+    /// While waiting or prefilling: tokens computed.
+    computed: u64,
+    /// While decoding: the tick at which its computed tokens would have been 0 (modulo 2^64).
+    origin: u64,
     key: u32,
     rank: u32,
     input: u32,
     output: u32,
-    place: Place,
-    /// Number of its last admission; names its place among the running.
-    admission: u64,
     older: u32,
     newer: u32,
-    /// While waiting or prefilling: tokens computed and put out, and the chunk in the step in progress.
-    computed: u64,
+    /// While waiting or prefilling: tokens put out.
     generated: u32,
-    chunk: u64,
-    leaving: bool,
-    /// While decoding: the ticks at which its computed and generated tokens would have been 0 (modulo 2^64).
-    origin: u64,
-    first: u64,
+    /// While decoding: the tick at which its generated tokens would have been 0, modulo 2^32 as these are.
+    first: u32,
     /// While decoding: its bucket.
     bucket: u32,
+    place: Place,
+    leaving: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +114,15 @@ enum Place {
 }
 
 impl Sequence {
-    /// Of a decoding sequence, the tick at which it completes.
-    fn finish(&self) -> u64 {
-        self.first.wrapping_add(u64::from(self.output))
+    /// Whether a decoding sequence completes at `tick`, which is not past. The lower half of the ticks is enough to tell: nothing
+    /// puts out 2^32 tokens.
+    fn finishes_at(&self, tick: u64) -> bool {
+        self.first.wrapping_add(self.output) == tick as u32
+    }
+
+    /// Of a decoding sequence, the tokens put out by `tick`.
+    fn generated_by(&self, tick: u64) -> u32 {
+        (tick as u32).wrapping_sub(self.first)
     }
 
     fn remaining(&self) -> u64 {
@@ -224,7 +235,7 @@ impl Rank {
         let sequence = &mut sequences[handle as usize];
         if sequence.place == Place::Decoding {
             sequence.computed = self.tick.wrapping_sub(sequence.origin);
-            sequence.generated = self.tick.wrapping_sub(sequence.first) as u32;
+            sequence.generated = sequence.generated_by(self.tick);
             self.context -= sequence.computed;
             self.decoding.leave(sequence.bucket);
         } else if self.partial == Some(handle) {
@@ -240,7 +251,6 @@ impl Rank {
         let sequence = &mut sequences[victim as usize];
         sequence.place = Place::Waiting;
         sequence.computed = 0;
-        sequence.chunk = 0;
         self.preemptions += 1;
         self.waiting.push_front(victim);
     }
@@ -282,11 +292,10 @@ impl Rank {
         work
     }
 
-    fn take_chunk(&mut self, sequences: &mut [Sequence], handle: u32, chunk: u64, need: u64, work: &mut StepWork) {
+    fn take_chunk(&mut self, sequences: &[Sequence], handle: u32, chunk: u64, need: u64, work: &mut StepWork) {
         self.free -= need;
-        self.chunks.push(handle);
-        let sequence = &mut sequences[handle as usize];
-        sequence.chunk = chunk;
+        self.chunks.push((handle, chunk));
+        let sequence = &sequences[handle as usize];
         if sequence.generated > 0 && sequence.remaining() == 1 {
             // The last token of a recomputed sequence costs what a decoding one does.
             work.decode += 1;
@@ -332,7 +341,7 @@ impl Rank {
         let sequence = &mut sequences[handle as usize];
         sequence.place = Place::Decoding;
         sequence.origin = tick.wrapping_sub(sequence.computed);
-        sequence.first = tick.wrapping_sub(u64::from(sequence.generated));
+        sequence.first = (tick as u32).wrapping_sub(sequence.generated);
         let finish = tick + u64::from(sequence.output - sequence.generated);
         sequence.bucket = self.decoding.join(sequence.computed);
         self.context += sequence.computed;
@@ -348,8 +357,8 @@ impl Rank {
             self.finish_decoding(sequences, unused, events);
         }
         for i in 0..self.chunks.len() {
-            let handle = self.chunks[i];
-            self.finish_chunk(sequences, handle, events);
+            let (handle, chunk) = self.chunks[i];
+            self.finish_chunk(sequences, handle, chunk, events);
             if sequences[handle as usize].place == Place::Unused {
                 unused.push(handle);
             }
@@ -368,7 +377,7 @@ impl Rank {
             self.finishing.pop();
             let sequence = sequences[handle as usize];
             // The handle may have gone to another sequence since, even to one of another rank.
-            let is_current = sequence.place == Place::Decoding && sequence.rank == self.index && sequence.finish() == tick;
+            let is_current = sequence.place == Place::Decoding && sequence.rank == self.index && sequence.finishes_at(tick);
             if !is_current || sequence.leaving {
                 continue;
             }
@@ -385,10 +394,9 @@ impl Rank {
         }
     }
 
-    fn finish_chunk(&mut self, sequences: &mut [Sequence], handle: u32, events: &mut Vec<(u64, StepEvent)>) {
+    fn finish_chunk(&mut self, sequences: &mut [Sequence], handle: u32, chunk: u64, events: &mut Vec<(u64, StepEvent)>) {
         let sequence = &mut sequences[handle as usize];
-        sequence.computed += sequence.chunk;
-        sequence.chunk = 0;
+        sequence.computed += chunk;
         let Sequence { key, admission, .. } = *sequence;
         if sequence.remaining() > 0 {
             self.partial = Some(handle);
@@ -416,13 +424,15 @@ impl Rank {
     /// Says which sequences put out a token in the step that just passed, in admission order; before [`Self::finish`].
     fn tell_tokens(&self, sequences: &[Sequence], out: &mut Vec<StepEvent>) {
         let first = out.len();
+        // Newest first, as the list goes.
+        let mut chunks = self.chunks.iter().rev().peekable();
         let mut at = self.newest;
         while at != NONE {
             let sequence = &sequences[at as usize];
+            let chunk = chunks.next_if(|(handle, _)| *handle == at);
             let generated = match sequence.place {
-                Place::Decoding => Some(self.tick.wrapping_sub(sequence.first) as u32),
-                _ if sequence.chunk > 0 && sequence.chunk == sequence.remaining() => Some(sequence.generated + 1),
-                _ => None,
+                Place::Decoding => Some(sequence.generated_by(self.tick)),
+                _ => chunk.filter(|(_, chunk)| *chunk == sequence.remaining()).map(|_| sequence.generated + 1),
             };
             if let Some(generated) = generated.filter(|_| !sequence.leaving) {
                 out.push(StepEvent::Token { key: sequence.key, generated });
@@ -539,10 +549,10 @@ fn overtaken(slowest: StepLine, other: StepLine) -> u64 {
 }
 
 impl StepGroup for Coalesced {
-    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self {
-        let ranks = (0..ranks).map(|i| Rank::new(&spec, i)).collect();
+    fn new(spec: &Arc<RankSpec>, ranks: u32, watch: Watch) -> Self {
+        let ranks = (0..ranks).map(|i| Rank::new(spec, i)).collect();
         Self {
-            spec,
+            spec: spec.clone(),
             watch,
             ranks,
             sequences: Vec::new(),
@@ -567,7 +577,6 @@ impl StepGroup for Coalesced {
             newer: NONE,
             computed: 0,
             generated: 0,
-            chunk: 0,
             leaving: false,
             origin: 0,
             first: 0,
@@ -653,7 +662,7 @@ impl StepGroup for Coalesced {
         match sequence.place {
             Place::Decoding => {
                 let tick = self.ranks[sequence.rank as usize].tick + self.ended(now, inclusive);
-                tick.wrapping_sub(sequence.first) as u32
+                sequence.generated_by(tick)
             }
             _ => sequence.generated,
         }
@@ -661,7 +670,7 @@ impl StepGroup for Coalesced {
 
     fn set_timing(&mut self, now: SimTime, timing: StepTiming) -> Next {
         let next = self.interrupt(now);
-        self.spec.timing = timing;
+        Arc::make_mut(&mut self.spec).timing = timing;
         next
     }
 

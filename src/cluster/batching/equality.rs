@@ -54,7 +54,7 @@ fn scaled(timing: &StepTiming, factor: u128) -> StepTiming {
 
 /// Runs a case and writes down everything that can be seen.
 fn observe<G: StepGroup>(case: &Case) -> Vec<String> {
-    let mut group = G::new(case.spec.clone(), case.ranks, case.watch);
+    let mut group = G::new(&case.spec.clone().into(), case.ranks, case.watch);
     let mut queue: EventQueue<(Option<Act>, u64)> = EventQueue::new();
     for &(at, act) in &case.acts {
         let kind = match act {

@@ -1,5 +1,7 @@
 //! What both engines offer the simulator.
 
+use std::sync::Arc;
+
 use crate::cluster::config::StepTiming;
 use crate::units::SimTime;
 
@@ -126,7 +128,7 @@ pub enum Next {
 /// called. Within an instant the calls come in the order of the event kinds: crashes, step ends, departures, arrivals, starts.
 pub trait StepGroup {
     /// A group of `ranks` alike; `watch` says which events anyone reads.
-    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self;
+    fn new(spec: &Arc<RankSpec>, ranks: u32, watch: Watch) -> Self;
 
     /// A sequence joins the waiting line of `rank`; it takes part in the next step to start. Answers a handle for the calls below.
     fn enqueue(&mut self, now: SimTime, rank: u32, sequence: NewSequence) -> (u32, Next);

@@ -1,6 +1,7 @@
 //! The plain algorithm: one event per step, work per sequence. The oracle of the fast engine.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch, prompt_computed};
 use super::timing::StepWork;
@@ -10,7 +11,7 @@ use crate::units::{Attos, ExactTime, SimTime};
 /// A group that is simulated step by step.
 #[derive(Clone, Debug)]
 pub struct Stepwise {
-    spec: RankSpec,
+    spec: Arc<RankSpec>,
     watch: Watch,
     ranks: Vec<Rank>,
     /// Exact end of the last step, or of the one in progress.
@@ -216,9 +217,9 @@ impl Stepwise {
 }
 
 impl StepGroup for Stepwise {
-    fn new(spec: RankSpec, ranks: u32, watch: Watch) -> Self {
-        let ranks = (0..ranks).map(|_| Rank::new(&spec)).collect();
-        Self { spec, watch, ranks, clock: ExactTime::default(), stepping: false }
+    fn new(spec: &Arc<RankSpec>, ranks: u32, watch: Watch) -> Self {
+        let ranks = (0..ranks).map(|_| Rank::new(spec)).collect();
+        Self { spec: spec.clone(), watch, ranks, clock: ExactTime::default(), stepping: false }
     }
 
     fn enqueue(&mut self, _now: SimTime, rank: u32, sequence: NewSequence) -> (u32, Next) {
@@ -309,7 +310,7 @@ impl StepGroup for Stepwise {
     }
 
     fn set_timing(&mut self, _now: SimTime, timing: StepTiming) -> Next {
-        self.spec.timing = timing;
+        Arc::make_mut(&mut self.spec).timing = timing;
         if self.stepping { Next::Unchanged } else { Next::StartNow }
     }
 

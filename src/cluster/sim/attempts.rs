@@ -9,7 +9,6 @@ use crate::cluster::request::{Attempt, Request, Sender, Stage};
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalLayer, RefusalReason, WorkerId};
-use crate::units::SimTime;
 use crate::workload::source::RequestSpec;
 
 /// Status of an answer that broke off.
@@ -20,18 +19,7 @@ const UNAVAILABLE_STATUS: u16 = crate::control::status::UNAVAILABLE_STATUS;
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A request arrives; `sender` waits for its end.
     pub(super) fn arrive(&mut self, spec: &RequestSpec, sender: Sender) {
-        let mut request = Request {
-            id: self.arrived,
-            sender,
-            arrival: self.now,
-            input_tokens: spec.input_tokens,
-            output_tokens: spec.output_tokens,
-            class: spec.class.0,
-            tag: 0,
-            attempts: 0,
-            pinned: spec.worker,
-            service_time: spec.service_time,
-        };
+        let mut request = Request::new(self.arrived, sender, self.now, spec);
         self.arrived += 1;
         request.tag = self.observer.offered(self.now, &request);
         self.tell(request.id, || StoryEvent::Arrived { input_tokens: spec.input_tokens, output_tokens: spec.output_tokens });
@@ -44,31 +32,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let frontend = self.spread.next_frontend();
         let request = &mut self.requests[index];
         request.attempts += 1;
-        let attempt = Attempt {
-            request: Some(index),
-            id: request.id,
-            tag: request.tag,
-            class: request.class,
-            number: request.attempts,
-            start: self.now,
-            frontend,
-            pinned: request.pinned,
-            worker: None,
-            rank: None,
-            stage: Stage::Frontend,
-            input_tokens: request.input_tokens,
-            output_tokens: request.output_tokens,
-            produced: 0,
-            service_time: request.service_time,
-            slot: None,
-            first_token: None,
-            migration: MigrationBudget::new(self.setup.frontend.migration_limit, request.pinned.is_some()),
-            tried: Vec::new(),
-            handle: 0,
-            answered: 0,
-            answer_at: SimTime::ZERO,
-            abandoned: false,
-        };
+        let budget = MigrationBudget::new(self.setup.frontend.migration_limit, request.pinned.is_some());
+        let attempt = Attempt::new(request, index, self.now, frontend, budget);
         self.observer.attempt_started(self.now, request);
         self.tell(attempt.id, || StoryEvent::Attempt { number: attempt.number, frontend });
         let servable = self.servable(attempt.input_tokens, attempt.output_tokens);
@@ -117,9 +82,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             Err(refusal) => self.refuse(index, refusal),
             Ok(destination) => {
                 self.published(frontend, destination.worker, &routing.booked);
-                let attempt = &mut self.attempts[index];
-                attempt.worker = Some(destination.worker.0);
-                attempt.rank = destination.rank;
+                self.attempts[index].send_to(destination.worker.0, destination.rank);
                 self.send(index, destination.worker.0);
             }
         }
@@ -191,11 +154,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         if !attempt.is_wanted() || matches!(attempt.migration.after(failure), AfterFailure::Answer(_)) {
             return false;
         }
-        attempt.tried.push(WorkerId(failed));
-        attempt.worker = None;
-        attempt.rank = None;
-        attempt.stage = Stage::Frontend;
-        let (request, produced) = (attempt.id, attempt.produced);
+        attempt.come_back(failed);
+        let (request, produced) = (attempt.id, attempt.produced());
         self.observer.migrated(self.now, &self.attempts[index], failure);
         self.tell(request, || StoryEvent::Migrated { worker: failed, failure, produced });
         let stamp = self.attempts.stamp(index);
@@ -221,9 +181,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// The attempt gets an engine slot; `amid_ends` where other steps of this instant may still have to end.
     pub(super) fn enter_engine(&mut self, index: u32, amid_ends: bool) {
         let attempt = &mut self.attempts[index];
-        attempt.stage = Stage::Engine;
-        attempt.slot.get_or_insert(self.now);
-        let (request, id) = (attempt.id, attempt.worker.expect("a dispatched attempt has a worker"));
+        attempt.get_slot(self.now);
+        let (request, id) = (attempt.id, attempt.worker().expect("a dispatched attempt has a worker"));
         self.workers[Worker::index(id)].in_engine += 1;
         self.tell(request, || StoryEvent::Slot { worker: id });
         self.compute(index, id);
@@ -263,7 +222,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// The attempt is over and out of the system.
     pub(super) fn end_attempt(&mut self, index: u32, outcome: &AttemptOutcome) {
         let attempt = &self.attempts[index];
-        match attempt.request {
+        match attempt.request() {
             Some(request) => self.settle(request, index, outcome),
             None => {
                 self.observer.orphan_ended(self.now, attempt, outcome);
@@ -272,7 +231,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                         self.observer.wasted(self.now, attempt, attempt.input_tokens, attempt.output_tokens);
                     }
                     // What was put out before the stream broke has become part of the prompt.
-                    _ if attempt.produced > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
+                    _ if attempt.produced() > 0 => self.observer.wasted(self.now, attempt, attempt.input_tokens, 0),
                     _ => {}
                 }
             }
@@ -327,10 +286,10 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A client runs out of patience.
     pub(super) fn give_up(&mut self, index: u32, stamp: u32, first_token: bool) {
         let waiting = self.attempts.current(index, stamp);
-        let Some(attempt) = waiting.filter(|a| a.is_wanted() && !(first_token && a.first_token.is_some())) else { return };
-        let request = attempt.request.expect("somebody waits");
+        let Some(attempt) = waiting.filter(|a| a.is_wanted() && !(first_token && a.first_token().is_some())) else { return };
+        let request = attempt.request().expect("somebody waits");
         self.settle(request, index, &AttemptOutcome::Cancelled);
-        self.attempts[index].request = None;
+        self.attempts[index].forsake();
         if self.setup.clients.server_notices {
             self.withdraw(index);
         }
@@ -339,7 +298,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// The server noticed that the client left.
     fn withdraw(&mut self, index: u32) {
         let attempt = &mut self.attempts[index];
-        let (stage, worker) = (attempt.stage, attempt.worker);
+        let (stage, worker) = (attempt.stage, attempt.worker());
         attempt.abandoned = true;
         match (stage, worker) {
             (Stage::Frontend, _) | (_, None) => self.attempts.discard(index),

@@ -17,7 +17,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         match &self.engines[worker.kind] {
             Engine::Opaque(sampler) => {
                 let attempt = &self.attempts[index];
-                let service = attempt.service_time.unwrap_or_else(|| {
+                let service = attempt.service_time().unwrap_or_else(|| {
                     let sampler = sampler.as_ref().expect("a resolved scenario gives every request a service time");
                     // By a stream of the request's own: its service does not depend on who was served before.
                     sampler.draw(&mut self.setup.streams.stream("service", attempt.id))
@@ -29,14 +29,14 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 self.queue.push(at, kind::SERVICE_END, Event::ServiceEnd { attempt: index, service: self.services });
             }
             Engine::Batching { .. } => {
-                let rank = match self.attempts[index].rank {
+                let rank = match self.attempts[index].rank() {
                     // A rank that is advertised but not there is served by those that are.
                     Some(rank) => rank % worker.ranks,
                     None => self.spread_over_ranks(id),
                 };
                 let (group, place) = self.workers[Worker::index(id)].group_of(rank);
                 let attempt = &mut self.attempts[index];
-                attempt.rank = Some(rank);
+                attempt.set_rank(rank);
                 let sequence =
                     NewSequence { key: index, input_tokens: attempt.input_tokens, output_tokens: attempt.output_tokens };
                 let (handle, next) = self.groups[group as usize].steps.enqueue(self.now, place, sequence);
@@ -122,13 +122,13 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
 
     /// An attempt puts something out.
     fn put_out(&mut self, index: u32, reply: Reply) {
-        let id = self.attempts[index].worker.expect("it computed somewhere");
+        let id = self.attempts[index].worker().expect("it computed somewhere");
         self.reply(index, id, reply);
     }
 
     /// The worker is done with an attempt.
     fn completed(&mut self, index: u32) {
-        let id = self.attempts[index].worker.expect("it computed somewhere");
+        let id = self.attempts[index].worker().expect("it computed somewhere");
         self.free_slot(id);
         self.reply(index, id, Reply::Completed);
     }
@@ -136,7 +136,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A withdrawn attempt has left the engine.
     fn left(&mut self, index: u32, prompt: u32, generated: u32) {
         let attempt = &self.attempts[index];
-        let worker = attempt.worker.expect("it computed somewhere");
+        let worker = attempt.worker().expect("it computed somewhere");
         self.observer.wasted(self.now, attempt, prompt, generated);
         self.attempts.discard(index);
         self.free_slot(worker);
@@ -145,7 +145,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An opaque worker is done with a request, unless the event is void.
     pub(super) fn service_end(&mut self, index: u32, service: u32) {
         let Some(attempt) = self.attempts.get(index) else { return };
-        let (Stage::Engine, Some(id)) = (attempt.stage, attempt.worker) else { return };
+        let (Stage::Engine, Some(id)) = (attempt.stage, attempt.worker()) else { return };
         if attempt.handle == service && self.engines[self.workers[Worker::index(id)].kind].is_opaque() {
             self.put_out(index, Reply::FirstToken);
             self.completed(index);
@@ -160,7 +160,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             return;
         }
         let attempt = &self.attempts[index];
-        let (group, _) = worker.group_of(attempt.rank.expect("it computes on a rank"));
+        let (group, _) = worker.group_of(attempt.rank().expect("it computes on a rank"));
         let mut events = std::mem::take(&mut self.step_events);
         let next = self.groups[group as usize].steps.leave(self.now, attempt.handle, &mut events);
         self.follow(group, next);

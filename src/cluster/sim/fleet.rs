@@ -143,7 +143,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             (first_rank..first_rank + ranks).for_each(|rank| telemetry.forget(rank));
         }
         let here = |attempt: &crate::cluster::request::Attempt| {
-            attempt.worker == Some(id) && matches!(attempt.stage, Stage::Queued | Stage::Engine)
+            attempt.worker() == Some(id) && matches!(attempt.stage, Stage::Queued | Stage::Engine)
         };
         let mut inside: Vec<(u64, u32, u32)> =
             self.attempts.iter().filter(|(_, a)| here(a)).map(|(index, a)| (a.id, a.number, index)).collect();

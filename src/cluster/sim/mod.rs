@@ -436,7 +436,7 @@ fn place_groups<G: StepGroup>(workers: &[Worker], engines: &[Engine], watch: Wat
         let Engine::Batching { spec, .. } = &engines[worker.kind] else { continue };
         let (count, ranks) = if worker.lockstep { (1, worker.ranks) } else { (worker.ranks, 1) };
         for i in 0..count {
-            let steps = G::new(spec.clone(), ranks, watch);
+            let steps = G::new(spec, ranks, watch);
             groups.push(Group { steps, first_rank: worker.first_rank + i, dirty: false });
         }
     }

@@ -9,7 +9,7 @@ use crate::cluster::batching::StepGroup;
 use crate::cluster::observer::{AttemptOutcome, Observer};
 use crate::cluster::request::Stage;
 use crate::cluster::worker::Worker;
-use crate::control::{BookingId, DispatchFailure, migration};
+use crate::control::{BookingId, DispatchFailure};
 
 /// What a worker tells a frontend about an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A dispatch reaches its worker, unless its client has left meanwhile.
     pub(super) fn reached(&mut self, index: u32, stamp: u32) {
         if let Some(attempt) = self.attempts.current(index, stamp) {
-            self.reach_worker(index, attempt.worker.expect("a dispatched attempt has a worker"));
+            self.reach_worker(index, attempt.worker().expect("a dispatched attempt has a worker"));
         }
     }
 
@@ -115,9 +115,8 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// The first token of an attempt is there.
     fn first_token(&mut self, index: u32) {
         let attempt = &mut self.attempts[index];
-        let first = attempt.first_token.is_none();
-        attempt.first_token.get_or_insert(self.now);
-        let (request, frontend, worker) = (attempt.id, attempt.frontend, attempt.worker);
+        let first = attempt.hear_first_token(self.now);
+        let (request, frontend, worker) = (attempt.id, attempt.frontend, attempt.worker());
         if first {
             self.observer.first_token(self.now, &self.attempts[index]);
             self.tell(request, || crate::cluster::story::StoryEvent::FirstToken);
@@ -141,12 +140,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         let frontend = self.attempts[index].frontend;
         self.report_down(frontend, id);
         self.leave_frontend(index, id);
-        let attempt = &mut self.attempts[index];
-        let (isl, osl) = (u64::from(attempt.input_tokens), u64::from(attempt.output_tokens));
-        let (isl, osl) = migration::after_cut(isl, osl, u64::from(generated));
-        attempt.produced += generated;
-        attempt.input_tokens = u32::try_from(isl).expect("a context that fits a worker");
-        attempt.output_tokens = u32::try_from(osl).expect("no more than there was to put out");
+        self.attempts[index].cut(generated);
         if !self.migrate(index, id, DispatchFailure::StreamCut) {
             self.end_attempt(index, &AttemptOutcome::Failed);
         }

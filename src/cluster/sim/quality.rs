@@ -63,7 +63,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             fresh_routes: reference.is_ok(),
             unlike_fresh: !same_decision(&routing.routed, &reference),
             picked_is_busy: picked.is_some_and(|worker| fresh.is_busy(worker)),
-            engine_has_room: self.has_room(attempt.pinned, picked, attempt.input_tokens),
+            engine_has_room: self.has_room(attempt.pinned(), picked, attempt.input_tokens),
         };
         self.observer.judged(self.now, attempt, &judgement);
     }
@@ -100,7 +100,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An attempt has joined a rank: does it have to wait there?
     pub(super) fn look_for_seat(&mut self, index: u32, stamp: u32) {
         let Some(attempt) = self.attempts.current(index, stamp).filter(|a| a.stage == Stage::Engine) else { return };
-        let (Some(id), Some(rank)) = (attempt.worker, attempt.rank) else { return };
+        let (Some(id), Some(rank)) = (attempt.worker(), attempt.rank()) else { return };
         let worker = &self.workers[Worker::index(id)];
         if !self.engines[worker.kind].is_opaque() && !self.rank_admits(worker, rank, None) {
             self.observer.engine_waits(self.now, attempt);

@@ -37,7 +37,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
                 leased_until: router.lease_of(id).map(|lease| lease.until),
                 firing,
                 gate: worker.gate_state(),
-                tried: attempt.tried.contains(&id),
+                tried: attempt.tried().contains(&id),
             }
         };
         Some(self.workers.iter().map(view).collect())

@@ -103,16 +103,16 @@ impl Tally {
         }
         self.ended[end as usize] += 1;
         // An opaque worker's first token comes with its last.
-        self.ended_after_first += u64::from(attempt.first_token.is_some() || end == End::Success);
+        self.ended_after_first += u64::from(attempt.first_token().is_some() || end == End::Success);
         self.duration.observe(now.since(attempt.start).as_nanos(), 1);
     }
 
     fn complete(&mut self, now: SimTime, attempt: &Attempt) {
-        if attempt.first_token.is_none() {
+        if attempt.first_token().is_none() {
             self.first_token(now, attempt);
         }
-        let tokens = u64::from(attempt.produced) + u64::from(attempt.output_tokens);
-        if let Some(first) = attempt.first_token.filter(|_| tokens > 1) {
+        let tokens = u64::from(attempt.produced()) + u64::from(attempt.output_tokens);
+        if let Some(first) = attempt.first_token().filter(|_| tokens > 1) {
             // The release observes every token. What is known of an answer is when it began and ended: each of its tokens counts
             // with their mean.
             self.inter_token.observe(now.since(first).as_nanos() / (tokens - 1), tokens - 1);
