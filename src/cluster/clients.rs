@@ -102,6 +102,7 @@ mod tests {
     use crate::cluster::config::RetryBudget;
     use crate::cluster::request::Sender;
     use crate::units::SimTime;
+    use crate::workload::{ClassId, RequestSpec};
 
     fn policy() -> RetryPolicy {
         RetryPolicy {
@@ -123,18 +124,20 @@ mod tests {
     }
 
     fn request(attempts: u32) -> Request {
-        Request {
-            id: 7,
-            sender: Sender::World,
+        let spec = RequestSpec {
             arrival: SimTime::ZERO,
             input_tokens: 1,
             output_tokens: 1,
-            class: 0,
-            tag: 0,
-            attempts,
-            pinned: None,
+            class: ClassId(0),
             service_time: None,
-        }
+            worker: None,
+            session: None,
+            stream: None,
+            row: 0,
+        };
+        let mut request = Request::new(7, Sender::World, SimTime::ZERO, &spec);
+        request.attempts = attempts;
+        request
     }
 
     #[test]

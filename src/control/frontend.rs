@@ -145,6 +145,7 @@ impl FrontendControl {
         if !router.take_changes(|worker, eligible| tracking.set_candidate(worker, eligible)) {
             tracking.set_candidates(router.eligible());
         }
+        tracking.settle();
     }
 
     /// A worker load event arrives.

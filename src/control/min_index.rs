@@ -25,13 +25,12 @@ impl MinIndex {
         index
     }
 
+    #[inline]
     fn joined(&self, node: usize) -> (u64, u32) {
         let ((left, left_count), (right, right_count)) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-        match left.cmp(&right) {
-            std::cmp::Ordering::Less => (left, left_count),
-            std::cmp::Ordering::Greater => (right, right_count),
-            std::cmp::Ordering::Equal => (left, left_count + right_count),
-        }
+        let lowest = left.min(right);
+        // Without a branch: which half is the lower one is anybody's guess.
+        (lowest, left_count * u32::from(left == lowest) + right_count * u32::from(right == lowest))
     }
 
     /// Gives place `at` another key.

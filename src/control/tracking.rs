@@ -135,8 +135,12 @@ pub struct RouterTracking {
     keys: Vec<u64>,
     /// Whether the rank's worker is one of the candidates.
     candidate: Vec<bool>,
-    /// The keys of the candidates.
+    /// The keys of the candidates, but for those of the places in `moved`.
     index: MinIndex,
+    /// Places whose keys changed since [`Self::settle`], each once, and whether a place is one of them. What is booked and refused within
+    /// an instant is back at its old key before anybody chooses.
+    moved: Vec<u32>,
+    has_moved: Vec<bool>,
     growth: Vec<OutputGrowth>,
     /// Each worker's ranks: from, to.
     workers: Vec<(WorkerId, u32, u32)>,
@@ -146,9 +150,9 @@ pub struct RouterTracking {
 impl RouterTracking {
     /// Tracking without any rank.
     pub fn new(options: TrackingOptions) -> Self {
-        let (ranks, prefill, blocks, keys, candidate, index) = Default::default();
+        let (ranks, prefill, blocks, keys, candidate, index, moved, has_moved) = Default::default();
         let (growth, workers, bookings) = Default::default();
-        Self { options, ranks, prefill, blocks, keys, candidate, index, growth, workers, bookings }
+        Self { options, ranks, prefill, blocks, keys, candidate, index, moved, has_moved, growth, workers, bookings }
     }
 
     /// Tracking that stands at these loads without knowing the bookings behind them; the last entry of a rank counts.
@@ -205,6 +209,9 @@ impl RouterTracking {
     fn rebuild_index(&mut self) {
         let keys = self.keys.iter().zip(&self.candidate);
         self.index = MinIndex::new(keys.map(|(&key, &candidate)| if candidate { key } else { OUT }));
+        self.moved.clear();
+        self.has_moved.clear();
+        self.has_moved.resize(self.ranks.len(), false);
     }
 
     /// The loads of the rank at `at` changed.
@@ -213,9 +220,19 @@ impl RouterTracking {
         let key = self.options.key(self.prefill[at], self.blocks[at]);
         if self.keys[at] != key {
             self.keys[at] = key;
-            if self.candidate[at] {
-                self.index.set(at, key);
+            if !std::mem::replace(&mut self.has_moved[at], true) {
+                self.moved.push(at as u32);
             }
+        }
+    }
+
+    /// Brings the order of the candidates up to date, before [`Self::choose_candidate`].
+    #[inline]
+    pub fn settle(&mut self) {
+        while let Some(at) = self.moved.pop() {
+            let at = at as usize;
+            self.has_moved[at] = false;
+            self.index.set(at, if self.candidate[at] { self.keys[at] } else { OUT });
         }
     }
 
@@ -449,9 +466,10 @@ impl RouterTracking {
     }
 
     /// [`Self::choose`] over the candidates ([`Self::set_candidate`]), without a look at each: the same rank by the same
-    /// draws.
+    /// draws. [`Self::settle`] comes before it.
     #[inline]
     pub fn choose_candidate(&self, isl: u64, choose: &mut impl Choose) -> Option<(WorkerId, u32)> {
+        debug_assert!(self.moved.is_empty(), "keys changed since the order was brought up to date");
         let (lowest, tied) = self.index.lowest()?;
         let at = match self.rounding(lowest, isl) {
             Rounding::None => Some(self.index.nth_lowest(below(tied, choose))),

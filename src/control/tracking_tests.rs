@@ -137,8 +137,17 @@ proptest! {
         let workers: Vec<WorkerId> = eligible.into_iter().map(WorkerId).collect();
         t.set_candidates(&workers);
         for seed in 0..5 {
+            // Some move between two choices, one of them there and back.
+            for (id, load) in loads.iter().enumerate().filter(|(i, _)| i % 3 == seed as usize % 3) {
+                let id = BookingId(id as u32);
+                let known = t.end(id).is_some();
+                if !known {
+                    t.book(id, load.worker, load.rank, isl % 64).unwrap();
+                }
+            }
             let rule = by_cost(&t, isl, &workers, &mut Counting(seed));
             prop_assert_eq!(t.choose(isl, &workers, &[], &mut Counting(seed)), rule);
+            t.settle();
             prop_assert_eq!(t.choose_candidate(isl, &mut Counting(seed)), rule);
         }
     }

@@ -328,10 +328,9 @@ fn shares() -> impl Iterator<Item = f64> {
 }
 
 fn curve(name: &str, recorded: &Quantiles, figures: &LatencySummary, objective: Option<f64>) -> LatencyCurve {
-    let mut sorted = recorded.clone();
-    sorted.sort();
-    let at = |share: f64| Some([sorted.quantile(share)? as f64 / 1e9, share]);
-    let mut cumulative: Vec<Sample> = shares().filter_map(at).filter(|sample| sample[0] > 0.0).collect();
+    let latencies = recorded.quantiles(shares()).into_iter().map(|nanos| nanos as f64 / 1e9);
+    let samples = latencies.zip(shares()).map(|(latency, share)| [latency, share]);
+    let mut cumulative: Vec<Sample> = samples.filter(|sample| sample[0] > 0.0).collect();
     // Of equal latencies the greatest share is the distribution's value.
     cumulative.reverse();
     cumulative.dedup_by_key(|sample| sample[0].to_bits());

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use hdrhistogram::Histogram;
+use hdrhistogram::iterators::{self, HistogramIterator};
 
 use super::rank::RankRule;
 
@@ -215,6 +216,39 @@ impl Quantiles {
         self.at_rank(rule.rank(self.count, p)?)
     }
 
+    /// The quantiles `shares`, which rise, by the nearest rank: in one pass over the values however many there are. Empty of no values.
+    pub fn quantiles(&self, shares: impl Iterator<Item = f64>) -> Vec<u64> {
+        let ranks = shares.filter_map(|p| RankRule::NearestRank.rank(self.count, p));
+        match &self.store {
+            Store::Exact { values, sorted } => {
+                let mut values = Cow::Borrowed(values);
+                if !sorted {
+                    values.to_mut().sort_unstable();
+                }
+                ranks.map(|rank| values[rank as usize - 1]).collect()
+            }
+            Store::Histogram(cells) => {
+                let histogram = cells.complete();
+                let mut walk = Walk::over(&histogram);
+                ranks.map(|rank| self.extreme(rank).unwrap_or_else(|| self.middle(&histogram, walk.cell_of_rank(rank)))).collect()
+            }
+        }
+    }
+
+    /// The value of a rank that is known exactly.
+    fn extreme(&self, rank: u64) -> Option<u64> {
+        match rank {
+            1 => Some(self.least),
+            _ if rank == self.count => Some(self.greatest),
+            _ => None,
+        }
+    }
+
+    /// What stands for the values in a cell.
+    fn middle(&self, histogram: &Histogram<u64>, cell: u64) -> u64 {
+        histogram.median_equivalent(cell).clamp(self.least, self.greatest)
+    }
+
     /// The value of rank `rank`, counted from 1 in ascending order; `None` outside 1..=count.
     ///
     /// The ranks 1 and count give the exact extremes under either method.
@@ -222,19 +256,15 @@ impl Quantiles {
         if rank == 0 || rank > self.count {
             return None;
         }
-        if rank == 1 {
-            return Some(self.least);
-        }
-        if rank == self.count {
-            return Some(self.greatest);
+        if let extreme @ Some(_) = self.extreme(rank) {
+            return extreme;
         }
         Some(match &self.store {
             Store::Exact { values, sorted: true } => values[rank as usize - 1],
             Store::Exact { values, sorted: false } => *values.clone().select_nth_unstable(rank as usize - 1).1,
             Store::Histogram(cells) => {
                 let histogram = cells.complete();
-                let cell = cell_of_rank(&histogram, rank);
-                histogram.median_equivalent(cell).clamp(self.least, self.greatest)
+                self.middle(&histogram, Walk::over(&histogram).cell_of_rank(rank))
             }
         })
     }
@@ -281,16 +311,29 @@ impl Quantiles {
 
 const AUTO_RESIZES: &str = "an auto-resizing histogram takes every u64";
 
-/// A value of the cell that holds the sample of rank `rank`, which is at least 1 and at most the count.
-fn cell_of_rank(histogram: &Histogram<u64>, rank: u64) -> u64 {
-    let mut below = 0;
-    for cell in histogram.iter_recorded() {
-        below += cell.count_since_last_iteration();
-        if below >= rank {
-            return cell.value_iterated_to();
-        }
+/// A walk up the cells of a histogram.
+struct Walk<'a> {
+    ahead: HistogramIterator<'a, u64, iterators::recorded::Iter>,
+    /// Values in the cells passed so far.
+    passed: u64,
+    /// A value of the last of these.
+    cell: u64,
+}
+
+impl<'a> Walk<'a> {
+    fn over(histogram: &'a Histogram<u64>) -> Self {
+        Self { ahead: histogram.iter_recorded(), passed: 0, cell: 0 }
     }
-    unreachable!("a rank is at most the count")
+
+    /// A value of the cell that holds the sample of rank `rank`, which is at least 1, at most the count and not below the last.
+    fn cell_of_rank(&mut self, rank: u64) -> u64 {
+        while self.passed < rank {
+            let cell = self.ahead.next().expect("a rank is at most the count");
+            self.passed += cell.count_since_last_iteration();
+            self.cell = cell.value_iterated_to();
+        }
+        self.cell
+    }
 }
 
 #[cfg(test)]
@@ -382,6 +425,7 @@ mod tests {
             let read: Vec<u64> = [0.0, 0.5, 0.9, 0.95, 0.99, 1.0].iter().map(|&p| quantiles.quantile(p).unwrap()).collect();
             prop_assert!(read.is_sorted());
             prop_assert_eq!((read[0], read[5]), (quantiles.min().unwrap(), quantiles.max().unwrap()));
+            prop_assert_eq!(quantiles.quantiles([0.0, 0.5, 0.9, 0.95, 0.99, 1.0].into_iter()), read);
         }
 
         #[test]

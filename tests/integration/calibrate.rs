@@ -41,7 +41,7 @@ output_tokens = { distribution = "uniform", low = 20, high = 140 }
 fn log() -> String {
     let case = run_text(ENGINE, &[]);
     let line = |ended: &&crate::harness::Ended| {
-        let (queued, first) = (ended.arrival.as_secs_f64(), ended.attempt.first_token.expect("a first token").as_secs_f64());
+        let (queued, first) = (ended.arrival.as_secs_f64(), ended.attempt.first_token().expect("a first token").as_secs_f64());
         format!(
             "{{\"input_toks\": {}, \"output_toks\": {}, \"queued_ts\": {}, \"first_token_ts\": {}, \"last_token_ts\": {}}}\n",
             ended.attempt.input_tokens,

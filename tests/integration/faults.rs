@@ -30,7 +30,7 @@ fn conserved(result: &RunResult) {
 
 /// Answer, worker and instant (in milliseconds) of each request.
 fn ends(case: &Case) -> Vec<(String, Option<u32>, u64)> {
-    case.by_request().iter().map(|e| (e.answer(), e.attempt.worker, e.at.as_nanos() / 1_000_000)).collect()
+    case.by_request().iter().map(|e| (e.answer(), e.attempt.worker(), e.at.as_nanos() / 1_000_000)).collect()
 }
 
 fn ok(worker: u32, at: u64) -> (String, Option<u32>, u64) {
@@ -83,8 +83,8 @@ fn a_slow_network_delays_dispatches_and_answers() {
     let shed = ("SHED".to_owned(), Some(1), 1200);
     assert_eq!(ends(&case), [ok(1, 2200), ok(1, 3200), ok(1, 4200), shed, ok(1, 11_000)]);
     let first = case.by_request()[0];
-    assert_eq!(first.attempt.slot.map(|at| at.as_nanos()), Some(1_100_000_000));
-    assert_eq!(first.attempt.first_token.map(|at| at.as_nanos()), Some(2_200_000_000));
+    assert_eq!(first.attempt.slot().map(|at| at.as_nanos()), Some(1_100_000_000));
+    assert_eq!(first.attempt.first_token().map(|at| at.as_nanos()), Some(2_200_000_000));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_fleet_scales_up_with_its_lowest_and_down_with_its_highest_workers() {
     let events = "[[events]]\nat = \"2s\"\nscale = { workers = 3, load_time = \"1s\" }\n[[events]]\nat = \"5s\"\nscale = { workers = 1 }\n";
     let requests = [2500, 3000, 3000, 3000, 6000, 6000];
     let case = opaque("workers = 1\nstandby = 3\nservice_time = \"1s\"", "", &requests, events);
-    let workers: Vec<_> = case.by_request().iter().map(|e| e.attempt.worker.unwrap()).collect();
+    let workers: Vec<_> = case.by_request().iter().map(|e| e.attempt.worker().unwrap()).collect();
     assert_eq!(workers, [1, 2, 3, 1, 1, 1]);
 }
 

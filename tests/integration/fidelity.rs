@@ -58,7 +58,7 @@ fn recorded(folder: &Path) -> (Vec<Times>, Vec<Tick>) {
 fn simulated(case: &Case) -> Vec<Times> {
     let times = case.by_request().into_iter().map(|ended| Times {
         arrival: ended.arrival.as_secs_f64(),
-        first: ended.attempt.first_token.expect("a first token").as_secs_f64(),
+        first: ended.attempt.first_token().expect("a first token").as_secs_f64(),
         end: ended.at.as_secs_f64(),
         output: ended.attempt.output_tokens,
     });

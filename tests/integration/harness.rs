@@ -65,7 +65,9 @@ pub struct Log {
 impl Sink for Log {
     fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
         // Where the engine keeps the attempt says nothing of the attempt.
-        let attempt = Attempt { handle: 0, request: None, ..attempt.clone() };
+        let mut attempt = attempt.clone();
+        attempt.handle = 0;
+        attempt.forsake();
         self.attempts.push(Ended { at: now, attempt, arrival: request.arrival, outcome: outcome.clone() });
     }
 

@@ -53,7 +53,7 @@ fn a_latched_rank_follows_a_decode_post_with_its_own_report_only() {
         + &event("15s", "load = { worker = 1, kv_used_blocks = 60 }");
     let requests = [5_000, 10_500, 12_000, 16_000, 17_000];
     let case = scenario("workers = 2", "active_decode_blocks_threshold = 0.5", &requests, &events);
-    let workers: Vec<_> = case.by_request().iter().map(|ended| ended.attempt.worker).collect();
+    let workers: Vec<_> = case.by_request().iter().map(|ended| ended.attempt.worker()).collect();
     // The cursor stands at 3 when worker 1 comes back: 16 s still picks worker 2, as without the post; 17 s does not.
     assert_eq!(workers, [Some(2), Some(2), Some(2), Some(2), Some(1)]);
     let expected = (Some(at(11_000)), vec![(2, at(11_000)), (1, at(15_000))], Some(at(15_000)), Some(at(17_000)), [1, 1]);
@@ -66,7 +66,7 @@ fn a_decode_threshold_set_for_the_first_time_looks_at_stored_values() {
         + &event("10s", "post_busy_threshold = { active_decode_blocks_threshold = 0.5 }")
         + &event("11s", "load = { worker = 2, kv_used_blocks = 10 }");
     let case = scenario("workers = 2", "", &[5_000, 12_000, 13_000], &events);
-    let workers: Vec<_> = case.by_request().iter().map(|ended| ended.attempt.worker).collect();
+    let workers: Vec<_> = case.by_request().iter().map(|ended| ended.attempt.worker()).collect();
     assert_eq!(workers, [Some(1), Some(2), Some(2)]);
     let expected = (Some(at(11_000)), vec![(1, at(11_000)), (2, at(11_000))], Some(at(11_000)), Some(at(13_000)), [0, 0]);
     assert_eq!(stages(&case.result.updates[0]), expected);

@@ -56,7 +56,7 @@ fn case_35_leases_end_before_the_retries_of_their_instant() {
     let count = |answer: &str| answers.iter().filter(|a| *a == answer).count();
     assert_eq!((count("OK"), count("SHED"), count("529")), (30, 10, 60));
     assert!(answers[..30].iter().all(|a| a == "OK"), "first come, first served, by request id");
-    let mut refusers: Vec<u32> = second[30..40].iter().map(|e| e.attempt.worker.expect("refused by a worker")).collect();
+    let mut refusers: Vec<u32> = second[30..40].iter().map(|e| e.attempt.worker().expect("refused by a worker")).collect();
     refusers.sort_unstable();
     assert_eq!(refusers, (1..=10).collect::<Vec<u32>>(), "every worker is leased again");
     let probes: Vec<_> = case.by_request().into_iter().filter(|e| e.attempt.number == 1 && e.attempt.id >= 130).collect();

@@ -50,7 +50,7 @@ fn case_27_a_migrated_refusal_counts_at_its_worker_only() {
     assert_eq!((lost.answers()[3].as_str(), refusals(&lost)), ("SHED", (1, 1)));
     let moved = case("27", &["frontend.migration_limit=1"]);
     assert_eq!((moved.answers()[3].as_str(), refusals(&moved)), ("OK", (1, 0)));
-    assert_eq!(moved.by_request()[3].attempt.worker, Some(2));
+    assert_eq!(moved.by_request()[3].attempt.worker(), Some(2));
     assert_eq!(moved.result.workers.iter().map(|w| w.rejected).collect::<Vec<_>>(), [1, 0]);
     let pinned = case("27-pinned", &[]);
     assert_eq!((pinned.answers()[3].as_str(), refusals(&pinned)), ("SHED", (1, 1)));
