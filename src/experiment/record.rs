@@ -1,11 +1,11 @@
 //! Measures a run while it happens, in memory that does not grow with it.
 
+mod gates;
+mod updates;
+
 use super::measures::{Latencies, Measures};
 use super::quality::Standings;
-use super::result::{
-    ClassResult, MOST_UPDATE_WORKERS, MOST_UPDATES, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, UpdateLags,
-    UpdateResult, WorkerPoint, WorkerResult,
-};
+use super::result::{ClassResult, PhaseResult, Point, RankPoint, RankResult, RunEnd, RunResult, WorkerPoint};
 use super::sink::Sink;
 use super::verdicts::{IdleTimes, MonitorEnd};
 use crate::cluster::observer::{
@@ -16,8 +16,10 @@ use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 use crate::control::{Check, DispatchFailure, Refusal, RefusalReason, ThresholdUpdate, WorkerMonitor};
 use crate::scenario::{Scenario, SloConfig};
-use crate::stats::{Merge, ThinnedSeries, TimeWeighted};
+use crate::stats::{Merge, ThinnedSeries};
 use crate::units::{SimTime, Span};
+use gates::Gates;
+use updates::Updates;
 
 /// Fleets up to this size are kept worker by worker, and rank by rank, in the series.
 const WORKERS_IN_SERIES: usize = 64;
@@ -33,43 +35,8 @@ struct Phase {
     measures: Measures,
 }
 
-/// A worker's gate over time.
-#[derive(Debug)]
-struct Gate {
-    state: GateState,
-    limit: Option<u32>,
-    room: u32,
-    slots: TimeWeighted,
-    waiting: TimeWeighted,
-    gauge: TimeWeighted,
-    full: TimeWeighted,
-    completed: u64,
-    rejected: u64,
-    excluded_samples: (u64, u64),
-}
-
-/// The last update of a frontend that changed anything.
-#[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    at: SimTime,
-    /// Where it is listed, if it is.
-    listed: Option<usize>,
-    noticed: bool,
-    in_force: bool,
-}
-
 /// Steps of a story that are kept, at most.
 const MOST_STORY: usize = 10_000;
-
-/// The gates of the fleet over time.
-#[derive(Debug)]
-struct Fleet {
-    slots: TimeWeighted,
-    waiting: TimeWeighted,
-    gauge: TimeWeighted,
-    full: TimeWeighted,
-    inside: TimeWeighted,
-}
 
 /// The observer that measures a run.
 #[derive(Debug)]
@@ -87,15 +54,9 @@ pub struct Recorder<'a, S> {
     /// Whether there may be classes to tell apart.
     by_class: bool,
     classes: Vec<Measures>,
-    fleet: Fleet,
-    gates: Vec<Gate>,
+    gates: Gates,
     ranks: Vec<RankResult>,
-    updates: Vec<UpdateResult>,
-    /// The update that is on its way at each frontend.
-    under_way: Vec<Option<UnderWay>>,
-    update_lags: UpdateLags,
-    /// Instants of workers listed so far, over all updates.
-    update_workers: usize,
+    updates: Updates,
     /// What frontends think of workers, where decisions are judged.
     standings: Option<Standings>,
     idle: IdleTimes,
@@ -108,54 +69,6 @@ pub struct Recorder<'a, S> {
     /// Counts since the last sample.
     counts: Point,
     sampled: SimTime,
-}
-
-impl Gate {
-    fn new(limit: Option<u32>, room: u32) -> Self {
-        let start = SimTime::ZERO;
-        let slots = TimeWeighted::new(start, 0);
-        Self {
-            state: GateState::default(),
-            limit,
-            room,
-            slots: limit.map_or(slots.clone(), |n| slots.with_limit(u64::from(n))),
-            waiting: TimeWeighted::new(start, 0).with_limit(u64::from(room)),
-            gauge: TimeWeighted::new(start, 0),
-            full: TimeWeighted::new(start, 0),
-            completed: 0,
-            rejected: 0,
-            excluded_samples: (0, 0),
-        }
-    }
-
-    fn is_full(&self, state: &GateState) -> bool {
-        self.limit.is_some_and(|n| state.in_engine >= n && state.waiting >= self.room)
-    }
-
-    fn cut(&mut self, now: SimTime) {
-        for window in [&mut self.slots, &mut self.waiting, &mut self.gauge, &mut self.full] {
-            window.cut(now);
-        }
-        (self.completed, self.rejected, self.excluded_samples) = (0, 0, (0, 0));
-    }
-}
-
-impl Fleet {
-    fn new() -> Self {
-        let zero = || TimeWeighted::new(SimTime::ZERO, 0);
-        Self { slots: zero(), waiting: zero(), gauge: zero(), full: zero(), inside: zero() }
-    }
-
-    /// A worker's gate went from `old` to `new`; `full` says which of the two was full.
-    fn moved(&mut self, now: SimTime, old: &GateState, new: &GateState, full: [bool; 2]) {
-        let shift = |series: &mut TimeWeighted, old: u64, new: u64| series.set(now, series.value() + new - old);
-        shift(&mut self.slots, old.in_engine.into(), new.in_engine.into());
-        shift(&mut self.waiting, old.waiting.into(), new.waiting.into());
-        shift(&mut self.gauge, old.gauge.into(), new.gauge.into());
-        shift(&mut self.full, full[0].into(), full[1].into());
-        let inside = |state: &GateState| u64::from(state.in_engine) + u64::from(state.waiting);
-        shift(&mut self.inside, inside(old), inside(new));
-    }
 }
 
 impl<'a, S: Sink> Recorder<'a, S> {
@@ -187,13 +100,9 @@ impl<'a, S: Sink> Recorder<'a, S> {
             phases: vec![Phase { name: first, start, measures: Measures::default() }],
             by_class: has_classes(scenario) || scenario.workload.trace.is_some(),
             classes: Vec::new(),
-            fleet: Fleet::new(),
             ranks: ranks.collect(),
-            gates: types.map(|t| Gate::new(t.engine_request_limit, t.request_queue_limit)).collect(),
-            updates: Vec::new(),
-            under_way: vec![None; scenario.frontend.frontends as usize],
-            update_lags: UpdateLags::default(),
-            update_workers: 0,
+            gates: Gates::new(fleet),
+            updates: Updates::new(scenario.frontend.frontends),
             standings: scenario
                 .judges_decisions()
                 .then(|| Standings::new(scenario.frontend.frontends, scenario.fleet.worker_count())),
@@ -228,7 +137,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
         let (at, name) = self.boundaries.pop().expect("a boundary is ahead");
         self.close_phase(at);
         if self.warm && self.phases.len() == 1 {
-            self.gates.iter_mut().for_each(|gate| gate.cut(at));
+            self.gates.cut_workers(at);
             if let Some(standings) = &mut self.standings {
                 standings.cut(at);
             }
@@ -244,13 +153,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
     fn close_phase(&mut self, at: SimTime) {
         let phase = self.phases.last_mut().expect("there is always a phase");
         phase.measures.span = at.since(phase.start);
-        let occupancy = &mut phase.measures.occupancy;
-        let (fleet, cut) = (&mut self.fleet, |series: &mut TimeWeighted| series.cut(at));
-        occupancy.slots = cut(&mut fleet.slots);
-        occupancy.waiting = cut(&mut fleet.waiting);
-        occupancy.gauge = cut(&mut fleet.gauge);
-        occupancy.full_workers = cut(&mut fleet.full);
-        occupancy.in_workers = cut(&mut fleet.inside);
+        phase.measures.occupancy = self.gates.cut_fleet(at);
     }
 
     /// What is measured of a request: in the phase in which it arrived and, where there are several, in its class.
@@ -321,10 +224,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
 
     /// What the samples say of single workers and ranks.
     fn sample_parts(&mut self, fleet: &FleetSample) {
-        for (gate, worker) in self.gates.iter_mut().zip(&fleet.workers) {
-            gate.excluded_samples.0 += u64::from(!worker.excluded.is_empty());
-            gate.excluded_samples.1 += 1;
-        }
+        self.gates.sample(fleet);
         for (rank, sample) in self.ranks.iter_mut().zip(&fleet.ranks) {
             rank.kv_used_blocks.record(sample.kv_used_blocks);
             rank.running.record(u64::from(sample.running));
@@ -369,21 +269,6 @@ impl<'a, S: Sink> Recorder<'a, S> {
             name: class_names.get(i).cloned().unwrap_or_default(),
             measures: Measures { span, ..measures },
         });
-        let types = self.scenario.fleet.types.iter().flat_map(|t| std::iter::repeat_n(t, t.count() as usize));
-        let workers = self.gates.into_iter().zip(types).zip(Worker::FIRST_ID..).map(|((mut gate, t), worker)| WorkerResult {
-            worker,
-            kind: t.name.clone(),
-            data_parallel_size: t.data_parallel_size,
-            engine_request_limit: t.engine_request_limit,
-            request_queue_limit: t.request_queue_limit,
-            completed: gate.completed,
-            rejected: gate.rejected,
-            slots: gate.slots.cut(now),
-            waiting: gate.waiting.cut(now),
-            gauge: gate.gauge.cut(now),
-            full: gate.full.cut(now),
-            excluded_samples: gate.excluded_samples,
-        });
         let result = RunResult {
             end,
             ended_at: now,
@@ -391,10 +276,10 @@ impl<'a, S: Sink> Recorder<'a, S> {
             whole,
             total,
             classes: classes.collect(),
-            workers: workers.collect(),
+            workers: self.gates.finish(now, &self.scenario.fleet),
             ranks: self.ranks,
-            updates: self.updates,
-            update_lags: self.update_lags,
+            updates: self.updates.listed,
+            update_lags: self.updates.lags,
             quality: self.standings.map(|mut standings| standings.cut(now)).unwrap_or_default(),
             recovery: None,
             fired: self.idle.fired(),
@@ -476,30 +361,16 @@ impl<S: Sink> Observer for Recorder<'_, S> {
 
     fn worker_rejected(&mut self, now: SimTime, worker: u32) {
         self.enter(now);
-        self.gates[Worker::index(worker)].rejected += 1;
+        self.gates.rejected(worker);
         self.sink.worker_rejected(worker);
         self.phases.last_mut().expect("there is always a phase").measures.worker_rejections += 1;
     }
 
     fn gate_changed(&mut self, now: SimTime, worker: u32, state: GateState) {
         self.enter(now);
-        let gate = &mut self.gates[Worker::index(worker)];
-        let old = std::mem::replace(&mut gate.state, state);
-        let full = [gate.is_full(&old), gate.is_full(&state)];
-        gate.slots.set(now, state.in_engine.into());
-        // Mostly a gate has nobody waiting: what did not change is not even looked at, since it is kept elsewhere.
-        if state.waiting != old.waiting {
-            gate.waiting.set(now, state.waiting.into());
-        }
-        if state.gauge != old.gauge {
-            gate.gauge.set(now, state.gauge.into());
-        }
-        if full[1] != full[0] {
-            gate.full.set(now, full[1].into());
-        }
-        self.fleet.moved(now, &old, &state, full);
-        self.counts.slots[1] = self.counts.slots[1].max(self.fleet.slots.value());
-        self.counts.waiting[1] = self.counts.waiting[1].max(self.fleet.waiting.value());
+        self.gates.changed(now, worker, state);
+        self.counts.slots[1] = self.counts.slots[1].max(self.gates.slots());
+        self.counts.waiting[1] = self.counts.waiting[1].max(self.gates.waiting());
     }
 
     fn attempt_ended(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
@@ -508,7 +379,7 @@ impl<S: Sink> Observer for Recorder<'_, S> {
             AttemptOutcome::Completed => {
                 self.counts.completed += 1;
                 let worker = attempt.worker().expect("it was served");
-                self.gates[Worker::index(worker)].completed += 1;
+                self.gates.completed(worker);
             }
             AttemptOutcome::Refused { refusal, .. } => {
                 self.counts.refused[refusal.reason as usize] += 1;
@@ -564,65 +435,20 @@ impl<S: Sink> Observer for Recorder<'_, S> {
     }
 
     fn threshold_post(&mut self, now: SimTime, post: u32, frontend: u32, update: &ThresholdUpdate, answer: PostAnswer) {
-        let listed = (self.updates.len() < MOST_UPDATES).then_some(self.updates.len());
-        if listed.is_some() {
-            self.updates.push(UpdateResult::posted(post, frontend, now, *update, answer));
-        }
-        self.update_lags.posts += 1;
-        if answer == PostAnswer::Changed {
-            self.update_lags.changed += 1;
-            self.under_way[frontend as usize] = Some(UnderWay { at: now, listed, noticed: false, in_force: false });
-        }
+        self.updates.posted(now, post, frontend, update, answer);
     }
 
     fn update_stage(&mut self, now: SimTime, _post: u32, frontend: u32, stage: UpdateStage) {
-        let under_way = self.under_way[frontend as usize].as_mut().expect("a stage follows its post");
-        let since = now.since(under_way.at);
+        let since = self.updates.reached(now, frontend, stage);
         self.sink.update_reached(frontend, stage, since);
-        let lag = since.as_nanos();
-        let (lags, mut listed) = (&mut self.update_lags, under_way.listed.map(|at| &mut self.updates[at]));
-        match stage {
-            UpdateStage::Noticed => {
-                under_way.noticed = true;
-                lags.noticed.record(lag);
-                listed.into_iter().for_each(|update| update.noticed = Some(now));
-            }
-            UpdateStage::Worker { worker } => {
-                self.update_workers += 1;
-                if let Some(update) = listed.filter(|_| self.update_workers <= MOST_UPDATE_WORKERS) {
-                    update.workers.push((worker, now));
-                }
-            }
-            UpdateStage::All => {
-                under_way.in_force = true;
-                lags.all.record(lag);
-                listed.into_iter().for_each(|update| update.all = Some(now));
-            }
-            UpdateStage::Effect => {
-                lags.effect.record(lag);
-                listed.into_iter().for_each(|update| update.effect = Some(now));
-            }
-            UpdateStage::Superseded => {
-                if !under_way.in_force {
-                    lags.superseded += 1;
-                    listed.iter_mut().for_each(|update| update.superseded = Some(now));
-                }
-                listed.into_iter().filter(|u| u.effect.is_none()).for_each(|update| update.effect_superseded = Some(now));
-            }
-        }
     }
 
     fn update_never(&mut self, _post: u32, frontend: u32, worker: u32, silent: Vec<u32>) {
-        let listed = self.under_way[frontend as usize].and_then(|under_way| under_way.listed);
-        if let Some(at) = listed {
-            self.updates[at].silent.push((worker, silent));
-        }
+        self.updates.never(frontend, worker, silent);
     }
 
     fn decision(&mut self, _now: SimTime, frontend: u32) {
-        if let Some(UnderWay { listed: Some(at), noticed, .. }) = self.under_way[frontend as usize] {
-            self.updates[at].decisions[usize::from(noticed)] += 1;
-        }
+        self.updates.decision(frontend);
     }
 
     fn wants_witness(&self) -> bool {
@@ -689,8 +515,8 @@ impl<S: Sink> Observer for Recorder<'_, S> {
             self.series.push(self.open.take().expect("just filled"));
         }
         self.counts = Point::default();
-        self.counts.slots[1] = self.fleet.slots.value();
-        self.counts.waiting[1] = self.fleet.waiting.value();
+        self.counts.slots[1] = self.gates.slots();
+        self.counts.waiting[1] = self.gates.waiting();
         self.sampled = now;
     }
 }
