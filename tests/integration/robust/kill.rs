@@ -35,12 +35,36 @@ const SWEEP: Work = Work {
     summary: "sweep.json",
 };
 
-/// Some tenths of a second of work, and two axes.
+/// The earlier plan has another answer and files that the later one does not have.
+const PLAN: Work = Work {
+    words: &["plan", "work.toml", "--seed", "2", "--jobs", "2", "--target", "rate_529<=5%", "--quiet"],
+    again: &["--resume"],
+    before: &[
+        "plan",
+        "work.toml",
+        "--seed",
+        "1",
+        "--jobs",
+        "2",
+        "--target",
+        "ttft_p99<=200ms",
+        "--target",
+        "rate_529<=30%",
+        "--no-sensitivity",
+        "--charts",
+        "svg,png",
+        "--quiet",
+    ],
+    summary: "plan.json",
+};
+
+/// Some tenths of a second of work: a run, a grid of two axes, and a line along which a plan has some ten looks.
 fn bench() -> Bench {
     let bench = Bench::new();
     let work = super::bench::GOOD.replace("\"good\"", "\"work\"").replace("\"5s\"", "\"20s\"");
     let grid = "[sweep]\nreplications = 2\n[sweep.grid]\nworkload.arrivals.rate = [10, 40]\nfleet.workers = [1, 2]\n";
-    bench.write("work.toml", format!("{work}{grid}"));
+    let plan = "[plan]\nrange = \"1..6\"\nrun_length = \"42s\"\n";
+    bench.write("work.toml", format!("{work}{grid}{plan}"));
     bench
 }
 
@@ -127,6 +151,11 @@ fn a_killed_sweep_leaves_nothing_half_and_resumes() {
     kill(&SWEEP, 6);
 }
 
+#[test]
+fn a_killed_plan_leaves_nothing_half_and_resumes() {
+    kill(&PLAN, 6);
+}
+
 /// Half a minute each: `cargo test --test integration -- --ignored fifty_kills`.
 #[test]
 #[ignore = "takes long: run it by name"]
@@ -139,4 +168,11 @@ fn fifty_kills_of_a_run() {
 #[ignore = "takes long: run it by name"]
 fn fifty_kills_of_a_sweep() {
     kill(&SWEEP, 50);
+}
+
+/// See [`fifty_kills_of_a_run`].
+#[test]
+#[ignore = "takes long: run it by name"]
+fn fifty_kills_of_a_plan() {
+    kill(&PLAN, 50);
 }

@@ -22,36 +22,45 @@ fn limited(bench: &Bench, limits: &str, words: &str) -> std::process::Output {
     command.output().expect("sh runs")
 }
 
+/// A plan whose answer is certain after a run or two of each cell.
+const PLAN_WORDS: &str =
+    "plan good.toml --target rate_529\\<=5% --range 1..4 --run-length 21s --no-sensitivity --jobs 1 --quiet --out p";
+
 #[test]
 fn a_full_disk_is_told_and_leaves_the_earlier_results() {
     let bench = Bench::new();
-    // Every file may have 4 blocks of 512 bytes, and the process is told so, as by a file system that is full.
-    let full = "trap '' XFSZ; ulimit -f 4";
-    for (words, out) in [
-        ("run good.toml --requests-csv --quiet --out r", "r"),
-        ("sweep good.toml --grid fleet.workers=1,2 --replications 2 --jobs 1 --quiet --out s", "s"),
-        ("trace convert good.toml t.csv", "t.csv"),
+    for (words, out, blocks) in [
+        ("run good.toml --requests-csv --quiet --out r", "r", &[4][..]),
+        // With more room the journal fits, and the page of the report does not.
+        ("sweep good.toml --grid fleet.workers=1,2 --replications 2 --jobs 1 --quiet --out s", "s", &[4, 56]),
+        (PLAN_WORDS, "p", &[4, 56]),
+        ("trace convert good.toml t.csv", "t.csv", &[4]),
     ] {
-        let output = limited(&bench, full, words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
-        assert!(said.contains("cannot write") && said.contains("hint:"), "{words}: {said}");
-        let at_first = bench.path().join(out);
-        assert!(!at_first.join("summary.json").exists() && !at_first.join("sweep.json").exists() && !at_first.is_file());
-        assert!(matches!(
-            limited(&bench, "true", &format!("{words} {}", if out == "s" { "--force" } else { "" })).status.code(),
-            Some(0 | 1)
-        ));
+        // Every file may have so many blocks of 512 bytes, and the process is told so, as by a file system that is full.
+        let full = |blocks: &u32| format!("trap '' XFSZ; ulimit -f {blocks}");
+        let journal_replaced = if matches!(out, "s" | "p") { format!("{words} --force") } else { words.to_owned() };
         let kept = |bench: &Bench| {
             let mut content = bench.content();
-            // The runs that a sweep has finished are kept for `--resume`.
-            content.retain(|name, _| !name.ends_with("sweep-journal.jsonl"));
+            // The runs that a sweep or a plan has finished are kept for `--resume`.
+            content.retain(|name, _| !name.to_string_lossy().ends_with("-journal.jsonl"));
             content
         };
+        for blocks in blocks {
+            let output = limited(&bench, &full(blocks), &journal_replaced);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+            assert!(said.contains("cannot write") && said.contains("hint:"), "{words}: {said}");
+            let at_first = bench.path().join(out);
+            assert!(["summary.json", "sweep.json", "plan.json"].iter().all(|name| !at_first.join(name).exists()));
+            assert!(!at_first.is_file());
+        }
+        assert!(matches!(limited(&bench, "true", &journal_replaced).status.code(), Some(0 | 1)));
         let before = kept(&bench);
-        let output = limited(&bench, full, words);
-        assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stderr));
-        assert!(kept(&bench) == before, "{words}: the earlier results are as they were");
+        for blocks in blocks {
+            let output = limited(&bench, &full(blocks), &journal_replaced);
+            assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stderr));
+            assert!(kept(&bench) == before, "{words}, {blocks} blocks: the earlier results are as they were");
+        }
     }
 }
 
@@ -122,6 +131,7 @@ fn a_read_only_directory_is_told_before_the_run() {
     for words in [
         "run good.toml --set horizon=1000h --out locked",
         "sweep good.toml --set horizon=1000h --grid fleet.workers=1,2 --out locked",
+        "plan good.toml --target rate_529\\<=5% --run-length 1000h --out locked",
     ] {
         let output = limited(&bench, "true", words);
         let said = text(&output.stderr);
@@ -136,6 +146,7 @@ fn two_processes_do_not_share_a_directory() {
     for (words, sign) in [
         (&["run", "good.toml", "--requests-csv"][..], "requests.csv.partial"),
         (&["sweep", "good.toml", "--grid", "fleet.workers=1,2"], "sweep-journal.jsonl"),
+        (&["plan", "good.toml", "--target", "rate_529<=5%", "--run-length", "scenario"], "plan-journal.jsonl"),
     ] {
         let out = format!("{}-out", words[0]);
         let mut command = Command::new(cargo_bin!("shedcast"));
