@@ -92,24 +92,26 @@ fn results(bench: &Bench, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Waits until the summary is written aside, and a part of the millisecond or two in which all files get their names.
-fn wait_for_last_moments(child: &mut Child, summary: &Path, share: f64) {
-    while !summary.exists() && child.try_wait().expect("it can be asked").is_none() {
+/// Waits until `come` says so or the process has ended, then a part of `longest`.
+fn wait(child: &mut Child, come: impl Fn() -> bool, longest: Duration, share: f64) {
+    // Asking whether it has ended takes longer than asking for a file, and the moments that are wanted are short.
+    while !(0..50).any(|_| come()) && child.try_wait().expect("it can be asked").is_none() {
         std::thread::yield_now();
     }
     let begun = now();
-    while begun.elapsed() < Duration::from_micros(1_500).mul_f64(share) {
+    while begun.elapsed() < longest.mul_f64(share) {
         std::hint::spin_loop();
     }
 }
 
-/// Kills `work` at `moments` instants, half of them spread over its length, half while its files get their names; after each kill the
-/// directory must hold the earlier results, no summary, or the new results, and another try must end as if nothing had been.
+/// Kills `work` at `moments` instants, a third of them spread over its length, a third while its files are written aside, a third while
+/// they get their names, which takes less than a millisecond; after each kill the directory must hold the earlier results, no summary,
+/// or the new results, and another try must end as if nothing had been.
 fn kill(work: &Work, moments: u32) {
     let bench = bench();
     let (mut whole, length) = finish(&bench, work.words, "whole");
     whole.retain(|name, _| name != Path::new("charts"));
-    let mut unharmed = 0;
+    let (mut earlier, mut later) = (0, 0);
     for moment in 0..moments {
         let out = format!("out-{moment}");
         let (mut old, _) = finish(&bench, work.before, &out);
@@ -117,10 +119,13 @@ fn kill(work: &Work, moments: u32) {
         // The golden ratio's multiples fill an interval evenly, however many there are.
         let share = (f64::from(moment + 1) * 0.618_033_988_749_895).fract();
         let mut child = start(&bench, work.words, &out);
-        if moment % 2 == 0 {
-            std::thread::sleep(length.mul_f64(share * 1.05));
-        } else {
-            wait_for_last_moments(&mut child, &bench.path().join(&out).join(format!("{}.partial", work.summary)), share);
+        let summary = bench.path().join(&out).join(work.summary);
+        let aside = bench.path().join(&out).join(format!("{}.partial", work.summary));
+        match moment % 3 {
+            0 => std::thread::sleep(length.mul_f64(share * 1.05)),
+            1 => wait(&mut child, || aside.exists(), Duration::from_micros(1_500), share),
+            // The summary of the earlier results goes first.
+            _ => wait(&mut child, || !summary.exists(), Duration::from_micros(400), share),
         }
         // It may have come to its end already.
         let _ = child.kill();
@@ -128,7 +133,7 @@ fn kill(work: &Work, moments: u32) {
         let left = results(&bench, &out);
         if left.contains_key(Path::new(work.summary)) {
             assert!(left == old || left == whole, "moment {share:.3}: a summary beside files that are not its own");
-            unharmed += 1;
+            *(if left == old { &mut earlier } else { &mut later }) += 1;
         }
         let again: Vec<&str> = work.words.iter().chain(work.again).copied().collect();
         let status = start(&bench, &again, &out).wait().expect("it ends");
@@ -138,7 +143,10 @@ fn kill(work: &Work, moments: u32) {
         second.retain(|name, _| name != Path::new("charts"));
         assert!(second == whole, "moment {share:.3}: the second try came to other bytes");
     }
-    println!("{moments} kills: {unharmed} left a complete directory, the others one without a summary");
+    println!(
+        "{moments} kills: {earlier} left the earlier results, {later} the new ones, {} a directory without a summary",
+        moments - earlier - later
+    );
 }
 
 #[test]
