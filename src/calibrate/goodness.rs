@@ -1,5 +1,6 @@
 //! How far what is simulated is from what was measured.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::replay::Served;
@@ -66,7 +67,7 @@ pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
 }
 
 /// A figure as measured and as simulated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// What it is, such as `ttft_p99`.
     pub measure: String,
@@ -74,7 +75,8 @@ pub struct Comparison {
     pub measured: f64,
     /// As simulated.
     pub simulated: f64,
-    /// `simulated / measured - 1`.
+    /// `simulated / measured - 1`; not finite, in JSON null, where 0 was measured.
+    #[schemars(with = "Option<f64>")]
     pub error: f64,
 }
 

@@ -39,6 +39,7 @@ pub use goodness::{Comparison, Latency, percentile};
 pub use outcome::{Calibration, Doubt, Evidence, Goodness, PointErrors, PointPreset, Range};
 pub use points::{DecodePoint, PointFit, PrefillPoint, fit_points};
 pub use replay::{ReplayLimits, Replayed, Served, replay};
+pub(crate) use rows::bounded;
 pub use rows::{ColumnNames, Filter};
 pub use run_fit::{FitOptions, RunFit, fit_run, judge};
 pub use run_log::{LoggedRequest, RunLog, TimeUnit};

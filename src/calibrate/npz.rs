@@ -17,7 +17,7 @@ const ENTRY: [u8; 4] = *b"PK\x01\x02";
 const MEMBER: [u8; 4] = *b"PK\x03\x04";
 /// Length of the record at the end, without its comment.
 const END_LENGTH: usize = 22;
-/// Bytes of an unpacked array at most.
+/// Bytes of the unpacked arrays together at most: a small archive may name one member, or pack one byte, many times.
 const MOST_BYTES: u64 = 64 << 20;
 const HINT: &str =
     "expected an archive as `numpy.savez` writes it; Dynamo's profiler leaves `prefill_raw_data.npz` and `decode_raw_data.npz`";
@@ -40,10 +40,11 @@ impl Arrays {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let mut arrays = Vec::new();
+        let (mut arrays, mut room) = (Vec::new(), MOST_BYTES);
         for entry in directory(bytes)? {
             let Some(name) = entry.name.strip_suffix(".npy") else { continue };
-            let unpacked = entry.unpack(bytes).map_err(|problem| format!("`{}`: {problem}", entry.name))?;
+            let unpacked = entry.unpack(bytes, room).map_err(|problem| format!("`{}`: {problem}", entry.name))?;
+            room -= unpacked.len() as u64;
             arrays.push((name.to_owned(), parse(&unpacked).map_err(|problem| format!("`{}`: {problem}", entry.name))?));
         }
         Ok(Self(arrays))
@@ -99,7 +100,11 @@ fn directory(bytes: &[u8]) -> Result<Vec<Entry>, String> {
 }
 
 impl Entry {
-    fn unpack(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    /// The content of the member, if that is at most `room` bytes.
+    fn unpack(&self, bytes: &[u8], room: u64) -> Result<Vec<u8>, String> {
+        if self.unpacked > room || self.packed as u64 > room {
+            return Err(format!("its arrays have more than {MOST_BYTES} bytes"));
+        }
         if !bytes.get(self.at..).is_some_and(|rest| rest.starts_with(&MEMBER)) {
             return Err("it is not where the directory says".to_owned());
         }
@@ -110,10 +115,10 @@ impl Entry {
             0 => Ok(packed.to_vec()),
             8 => {
                 let mut out = Vec::new();
-                let mut reader = DeflateDecoder::new(packed).take(MOST_BYTES + 1);
+                let mut reader = DeflateDecoder::new(packed).take(self.unpacked + 1);
                 reader.read_to_end(&mut out).map_err(|error| format!("it cannot be unpacked: {error}"))?;
-                if out.len() as u64 > MOST_BYTES || out.len() as u64 != self.unpacked {
-                    return Err(format!("it unpacks to {} bytes: expected {}", out.len(), self.unpacked));
+                if out.len() as u64 != self.unpacked {
+                    return Err(format!("it does not unpack to {} bytes, as its directory says", self.unpacked));
                 }
                 Ok(out)
             }
@@ -175,6 +180,24 @@ mod tests {
             assert_eq!(arrays.get("x"), Some([1.5, -2.0].as_slice()));
             assert_eq!(arrays.names(), ["x"]);
         }
+    }
+
+    #[test]
+    fn a_member_named_many_times_is_not_unpacked_many_times() {
+        // 4 MiB that pack into some kilobytes, and a directory that names them 40 times.
+        let header = format!("{:<69}\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (524288,), }");
+        let array = [b"\x93NUMPY\x01\x00\x46\x00", header.as_bytes(), &[0; 8 * 524_288]].concat();
+        let one = archive("x.npy", &array, true);
+        assert_eq!(Arrays::parse(&one).unwrap().get("x").unwrap().len(), 524_288);
+        let end = one.len() - END_LENGTH;
+        let start = u32_at(&one, end + 16).unwrap() as usize;
+        let entry = &one[start..end];
+        let mut bomb = [&one[..start], &entry.repeat(40)].concat();
+        bomb.extend([&END_OF_DIRECTORY[..], &[0; 4], &[40, 0, 40, 0]].concat());
+        bomb.extend([(40 * entry.len() as u32).to_le_bytes(), (start as u32).to_le_bytes()].concat());
+        bomb.extend([0, 0]);
+        assert!(bomb.len() < 20_000);
+        assert_eq!(Arrays::parse(&bomb).unwrap_err(), "`x.npy`: its arrays have more than 67108864 bytes");
     }
 
     #[test]

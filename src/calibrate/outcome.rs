@@ -1,5 +1,6 @@
 //! What a calibration found, for files and people.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::CalibrationError;
@@ -14,7 +15,7 @@ use crate::scenario::{PresetFile, PresetKind};
 use crate::stats::text::{count, percent};
 
 /// Something that a reader of the preset should know: what the data do not tell, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Doubt {
     /// A word for machines.
     pub code: &'static str,
@@ -30,7 +31,7 @@ impl Doubt {
 }
 
 /// What the data reach up to; beyond, the preset extrapolates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Range {
     /// Most prefill tokens in a step.
     pub prefill_tokens: u64,
@@ -52,7 +53,7 @@ impl Range {
 }
 
 /// Errors of points, as shares.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointErrors {
     /// Points.
     pub points: usize,
@@ -72,7 +73,7 @@ impl PointErrors {
 }
 
 /// How good a fit is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Goodness {
     /// Figures of a run, measured against simulated.

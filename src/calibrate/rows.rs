@@ -1,7 +1,8 @@
 //! Tables of named fields: CSV with a header, or JSON Lines.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -10,6 +11,10 @@ use super::error::CalibrationError;
 
 /// Bytes of a file at most.
 const MAX_BYTES: u64 = 512 << 20;
+/// Bytes that are read before they are looked at.
+const PIECE: u64 = 1 << 20;
+/// What is wanted where text is.
+const TEXT: &str = "expected CSV, JSON or JSON Lines in UTF-8";
 /// Faulty rows that are told one by one.
 const MOST_FAULTS: usize = 10;
 
@@ -173,8 +178,8 @@ impl RowFaults {
 /// # Errors
 /// It cannot be read, is too large, or is no UTF-8.
 pub(super) fn read_text(path: &Path) -> Result<String, CalibrationError> {
-    String::from_utf8(read_bytes(path)?)
-        .map_err(|_| CalibrationError::file(path, "it is no text", "expected CSV, JSON or JSON Lines in UTF-8"))
+    let bytes = bounded(path, MAX_BYTES, true).map_err(|error| refused(path, error))?;
+    String::from_utf8(bytes).map_err(|_| CalibrationError::file(path, "it is no text", TEXT))
 }
 
 /// The bytes of a file.
@@ -182,13 +187,37 @@ pub(super) fn read_text(path: &Path) -> Result<String, CalibrationError> {
 /// # Errors
 /// It cannot be read, or is too large.
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, CalibrationError> {
-    let failed = |source| CalibrationError::io(path, source);
-    let size = fs::metadata(path).map_err(failed)?.len();
-    if size > MAX_BYTES {
-        let problem = format!("it has {size} bytes: expected at most {MAX_BYTES}");
-        return Err(CalibrationError::file(path, &problem, "a few thousand requests tell all there is to tell"));
+    bounded(path, MAX_BYTES, false).map_err(|error| refused(path, error))
+}
+
+fn refused(path: &Path, error: io::Error) -> CalibrationError {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            CalibrationError::file(path, &error.to_string(), "a few thousand requests tell all there is to tell")
+        }
+        io::ErrorKind::InvalidData => CalibrationError::file(path, &error.to_string(), TEXT),
+        _ => CalibrationError::io(path, error),
     }
-    fs::read(path).map_err(failed)
+}
+
+/// At most `most` bytes of a file, a pipe or a device, which may have no end: what is no text, where text is wanted, is not read on.
+pub(crate) fn bounded(path: &Path, most: u64, text: bool) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        let room = (most + 1).saturating_sub(before as u64).min(PIECE);
+        let read = file.by_ref().take(room).read_to_end(&mut bytes)?;
+        if text && bytes[before..].contains(&0) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it has a zero byte: expected text, not a binary file"));
+        }
+        if bytes.len() as u64 > most {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+        }
+        if read == 0 {
+            return Ok(bytes);
+        }
+    }
 }
 
 fn csv(path: &Path, text: &str) -> Result<Rows, CalibrationError> {

@@ -91,9 +91,23 @@ fn offset(log: &[LoggedRequest], ticks: &[Tick]) -> f64 {
     let (queued, last) = (sorted(|r| r.queued), sorted(|r| r.last));
     let inside = |at: f64| (queued.partition_point(|t| *t <= at) - last.partition_point(|t| *t <= at)) as f64;
     let distance = |offset: f64| -> f64 {
-        ticks.iter().map(|tick| (inside(tick.t + offset) - f64::from(tick.running + tick.waiting)).abs()).sum()
+        ticks.iter().map(|tick| (inside(tick.t + offset) - f64::from(tick.running) - f64::from(tick.waiting)).abs()).sum()
     };
     let steps = (FARTHEST / STEP) as i32;
     let candidates = (-steps..=steps).map(|step| f64::from(step) * STEP);
     candidates.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_sequences_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("series.csv");
+        std::fs::write(&path, "t,running,waiting\n0,1e300,4294967295\n1,1,2\n").unwrap();
+        let series = TickSeries::read(&path, &[]).unwrap();
+        assert_eq!(series.peaks(), (u32::MAX, u32::MAX));
+    }
 }

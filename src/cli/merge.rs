@@ -5,8 +5,9 @@ use std::path::Path;
 use super::input::{InputFault, read_own};
 use super::sweep::{conclude, out_directory};
 use super::sweep_args::MergeArgs;
-use super::sweep_files::{SHARD, check_content, claim, write_results};
+use super::sweep_files::{SHARD, check_content, write_results};
 use super::terminal::Terminal;
+use super::whole_files::claim;
 use super::{ExitStatus, Failure};
 use crate::experiment::sweep::{Journal, Shard, merge as join};
 

@@ -9,9 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::{ChartFormat, SummaryFormat};
 use super::interrupt::stop_on_interrupt;
 use super::plan_args::PlanArgs;
-use super::plan_files::{OpenJournal, write_results};
+use super::plan_files::{open_journal, write_results};
 use super::run::set_options;
 use super::terminal::Terminal;
+use super::whole_files::JournalFile;
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
 use crate::experiment::plan::{Answer, Halt, Key, Lab, Outcome, Plan, Record, answer};
@@ -23,7 +24,7 @@ pub(super) fn plan(args: &PlanArgs, terminal: &Terminal) -> Result<ExitStatus, F
     let plan = read(args)?;
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
     let out = args.out.clone().unwrap_or_else(|| Path::new("outputs").join(format!("{}-plan", plan.description.name)));
-    let (mut journal, known) = OpenJournal::open(&out, &plan.description, args.resume, args.force)?;
+    let (mut journal, known) = open_journal(&out, &plan.description, args.resume, args.force)?;
     if !args.quiet {
         announce(&plan, known.len(), jobs);
     }
@@ -73,7 +74,7 @@ fn search(
     plan: &Plan,
     known: Vec<Record>,
     jobs: usize,
-    journal: &mut OpenJournal,
+    journal: &mut JournalFile,
     out: &Path,
     draw: bool,
 ) -> Result<Answer, Failure> {
@@ -87,7 +88,7 @@ fn search(
     let mut on_record = |record: &Record, progress: crate::experiment::plan::Progress| {
         bar.set_length(progress.most as u64);
         bar.set_position(progress.done as u64);
-        if let Err(failure) = journal.add(record) {
+        if let Err(failure) = journal.add(&record.to_line()) {
             broken.get_or_insert(failure);
             remote.stop.store(true, Relaxed);
         }

@@ -1,13 +1,15 @@
 //! Files of a plan: the journal that grows, and results that appear whole.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use super::Failure;
 use super::args::ChartFormat;
 use super::drawing::PAGE;
-use super::sweep_files::write_whole;
+use super::input::read_own;
+use super::whole_files::{
+    JournalFile, check_content, claim, not_continued, read_journal, remove_charts, replace_results, unfinished,
+};
 use crate::experiment::plan::journal::{Header, Journal};
 use crate::experiment::plan::{Answer, Description, Record};
 use crate::report::plan::{Proposal, plan_cells_csv, plan_figures, plan_json, plan_page, plan_runs_csv, plan_toml};
@@ -16,95 +18,51 @@ use crate::report::plan::{Proposal, plan_cells_csv, plan_figures, plan_json, pla
 const JOURNAL: &str = "plan-journal.jsonl";
 /// Written last: its presence says that the other results are complete.
 const SUMMARY: &str = "plan.json";
+/// The scenario of the answer, and that as it was tested.
+const SCENARIOS: [&str; 2] = ["answer.toml", "proof.toml"];
 /// Pixels per unit of a figure in PNG.
 const PNG_SCALE: f64 = 2.0;
 
-fn failed(path: &Path, what: &str, error: &io::Error) -> Failure {
-    let hint = "choose another directory with `--out`";
-    Failure::Plan(format!("{}: cannot {what}: {error}\n  hint: {hint}", path.display()))
-}
-
-/// The journal of a plan in its directory, open for further records and locked against other processes.
-#[derive(Debug)]
-pub(super) struct OpenJournal {
-    path: PathBuf,
-    file: File,
-}
-
-impl OpenJournal {
-    /// Opens the journal of a plan in `out`: a new one, or with `resume` the one that is there, with its records.
-    pub(super) fn open(out: &Path, plan: &Description, resume: bool, force: bool) -> Result<(Self, Vec<Record>), Failure> {
-        let header = Header::new(plan);
-        fs::create_dir_all(out).map_err(|e| failed(out, "make the directory", &e))?;
-        check_content(out, force)?;
-        let path = out.join(JOURNAL);
-        let open = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let mut file = open.map_err(|e| failed(&path, "open the journal", &e))?;
-        lock(&file, out)?;
-        let text = fs::read_to_string(&path).map_err(|e| failed(&path, "read the journal", &e))?;
-        let old = Journal::parse(&text);
-        if resume && !text.is_empty() {
-            let journal = old.map_err(|why| refused(&path, &why))?;
+/// Opens the journal of a plan in `out`: a new one, or with `resume` the one that is there, with its records.
+pub(super) fn open_journal(
+    out: &Path,
+    plan: &Description,
+    resume: bool,
+    force: bool,
+) -> Result<(JournalFile, Vec<Record>), Failure> {
+    let lock = claim(out)?;
+    let (header, path) = (Header::new(plan), out.join(JOURNAL));
+    match read_journal(&path, resume)? {
+        Some(text) if resume => {
+            let journal = Journal::parse(&text).map_err(|why| not_continued(&path, &why))?;
             if journal.header != header {
                 let (theirs, ours) = (&journal.header.plan.fingerprint, &plan.fingerprint);
-                return Err(refused(&path, &format!("is of another plan (fingerprint `{theirs}`), not of this one (`{ours}`)")));
+                return Err(not_continued(
+                    &path,
+                    &format!("is of another plan (fingerprint `{theirs}`), not of this one (`{ours}`)"),
+                ));
             }
-            // What a killed process left half written is cut off.
-            file.set_len(journal.whole_bytes as u64).map_err(|e| failed(&path, "cut the journal", &e))?;
-            return Ok((Self { path, file }, journal.records));
+            Ok((JournalFile::go_on(out, JOURNAL, journal.whole_bytes, lock)?, journal.records))
         }
-        if !force && old.is_ok_and(|journal| !journal.records.is_empty()) {
-            let hint = "continue it with `--resume`, or replace it with `--force`";
-            return Err(Failure::Plan(format!("{}: an unfinished plan is there\n  hint: {hint}", out.display())));
+        Some(text) if !force && Journal::parse(&text).is_ok_and(|journal| !journal.records.is_empty()) => {
+            Err(unfinished(out, "plan"))
         }
-        file.set_len(0).map_err(|e| failed(&path, "empty the journal", &e))?;
-        file.write_all(header.to_line().as_bytes()).map_err(|e| failed(&path, "write the journal", &e))?;
-        Ok((Self { path, file }, Vec::new()))
-    }
-
-    /// Adds a record: one write, so that a process that dies leaves at most one torn line.
-    pub(super) fn add(&mut self, record: &Record) -> Result<(), Failure> {
-        self.file.write_all(record.to_line().as_bytes()).map_err(|e| failed(&self.path, "write the journal", &e))
-    }
-
-    /// Removes the journal: the results hold all of it.
-    pub(super) fn remove(self) -> Result<(), Failure> {
-        drop(self.file);
-        fs::remove_file(&self.path).map_err(|e| failed(&self.path, "remove the journal", &e))
+        _ => {
+            if !force {
+                check_content(out, ("plan", &plan.name), plan_there(out).as_deref(), |_| false)?;
+            }
+            Ok((JournalFile::begin(out, JOURNAL, header.to_line().as_bytes(), lock)?, Vec::new()))
+        }
     }
 }
 
-fn refused(path: &Path, why: &str) -> Failure {
-    Failure::Plan(format!("{}: {why}\n  hint: start anew with `--force`, without `--resume`", path.display()))
-}
-
-/// Takes the journal for this process; some network file systems have no locks: then nobody can be kept out.
-fn lock(file: &File, out: &Path) -> Result<(), Failure> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            let hint = "wait for it, or choose another directory with `--out`";
-            Err(Failure::Plan(format!("{}: another process plans there\n  hint: {hint}", out.display())))
-        }
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
-    }
-}
-
-/// Refuses a directory that holds something else.
-fn check_content(out: &Path, force: bool) -> Result<(), Failure> {
-    if force || [SUMMARY, JOURNAL].iter().any(|name| out.join(name).exists()) {
-        return Ok(());
-    }
-    let entries = fs::read_dir(out).map_err(|e| failed(out, "read the directory", &e))?;
-    let mut foreign: Vec<String> = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| !name.starts_with('.') && !name.ends_with(".partial"))
-        .collect();
-    foreign.sort();
-    foreign.first().map_or(Ok(()), |first| {
-        let hint = "choose another directory with `--out`, or add `--force`";
-        Err(Failure::Plan(format!("{}: it is not empty (`{first}`) and holds no plan\n  hint: {hint}", out.display())))
-    })
+/// The name of the scenario whose plan left its results or its journal in `out`.
+fn plan_there(out: &Path) -> Option<String> {
+    let of_summary = || {
+        let summary: serde_json::Value = serde_json::from_str(&read_own(&out.join(SUMMARY)).ok()?).ok()?;
+        Some(summary.get("name")?.as_str()?.to_owned())
+    };
+    of_summary().or_else(|| Some(Journal::parse(&read_own(&out.join(JOURNAL)).ok()?).ok()?.header.plan.name))
 }
 
 /// The results, the summary last; what an earlier plan left and this one does not have is removed.
@@ -117,8 +75,7 @@ pub(super) fn write_results(
     let mut files = vec![("runs.csv".to_owned(), plan_runs_csv(answer)), ("cells.csv".to_owned(), plan_cells_csv(answer))];
     if let Some(proposal) = proposal {
         let (fleet, proof) = plan_toml(answer, proposal);
-        files.push(("answer.toml".to_owned(), fleet.into_bytes()));
-        files.push(("proof.toml".to_owned(), proof.into_bytes()));
+        files.extend(SCENARIOS.into_iter().zip([fleet, proof]).map(|(name, text)| (name.to_owned(), text.into_bytes())));
     }
     if !charts.is_empty() {
         for figure in plan_figures(answer) {
@@ -137,17 +94,9 @@ pub(super) fn write_results(
         files.push((PAGE.to_owned(), plan_page(answer, proposal).into_bytes()));
     }
     files.push((SUMMARY.to_owned(), plan_json(answer, proposal)));
-    remove_old(out);
-    write_whole(out, &files)
-}
-
-/// Files that a plan of another answer left: they would be taken for those of this one.
-fn remove_old(out: &Path) {
-    let is_chart = |name: &str| ["search-path-", "front-", "margin."].iter().any(|start| name.starts_with(start));
-    let charts = fs::read_dir(out.join("charts")).into_iter().flatten().filter_map(Result::ok);
-    let charts = charts.filter(|entry| is_chart(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
-    for path in charts.chain(["answer.toml", "proof.toml", PAGE, SUMMARY].map(|name| out.join(name))) {
-        // What cannot be removed is replaced, or stays: the summary says what belongs to it.
-        let _ = fs::remove_file(path);
-    }
+    replace_results(out, &files, || {
+        // Files that a plan of another answer left: they would be taken for those of this one.
+        SCENARIOS.into_iter().chain([PAGE]).for_each(|name| _ = fs::remove_file(out.join(name)));
+        remove_charts(out, &["search-path-", "front-", "margin."]);
+    })
 }

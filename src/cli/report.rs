@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::drawing::{DrawArgs, Files, draw_run, draw_sweep};
 use super::input::read_own;
-use super::sweep_files::{RECORDS, SHARD, SWEEP_SUMMARY, write_whole};
+use super::sweep_files::{RECORDS, SHARD, SWEEP_SUMMARY};
 use super::terminal::Terminal;
+use super::whole_files::write_whole;
 use super::{ExitStatus, Failure};
 use crate::experiment::sweep::{Journal, SweepResult};
 use crate::report::html::{run_page, sweep_page};

@@ -13,8 +13,9 @@ use super::estimate::{Estimate, in_words};
 use super::interrupt::stop_on_interrupt;
 use super::run::set_options;
 use super::sweep_args::{EmitKind, SweepArgs};
-use super::sweep_files::{OpenJournal, SHARD, write_results, write_whole};
+use super::sweep_files::{SHARD, open_journal, write_results};
 use super::terminal::Terminal;
+use super::whole_files::{JournalFile, write_whole};
 use super::{ExitStatus, Failure};
 use crate::cluster::Remote;
 use crate::experiment::sweep::grid::MAX_CELLS;
@@ -37,7 +38,7 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<ExitStatus,
     let out = out_directory(args.out.as_deref(), description, shard);
     let scenario = plan.scenario(description.baseline)?.to_toml();
     let header = Header::new(description, shard).with_scenario(scenario.clone());
-    let (mut journal, mut known) = OpenJournal::open(&out, &header, args.resume, args.force)?;
+    let (mut journal, mut known) = open_journal(&out, &header, args.resume, args.force)?;
     let remote = Arc::new(Remote::default());
     stop_on_interrupt(&remote);
     let settings = Settings { jobs, shard, ..Settings::default() };
@@ -168,7 +169,7 @@ fn announce(
     plan: &Plan,
     settings: &Settings,
     known: &mut Vec<Record>,
-    journal: &mut OpenJournal,
+    journal: &mut JournalFile,
     remote: &Remote,
 ) -> Result<(), Failure> {
     let (d, shard, jobs) = (&plan.description, settings.shard, settings.jobs);
@@ -192,7 +193,7 @@ fn announce(
         eprintln!("warning: cell {cell}: {warning}");
     }
     for record in estimate.records {
-        journal.add(&record)?;
+        journal.add(&record.to_line())?;
         known.push(record);
     }
     Ok(())
@@ -203,7 +204,7 @@ fn run(
     plan: &Plan,
     known: Vec<Record>,
     settings: &Settings,
-    journal: &mut OpenJournal,
+    journal: &mut JournalFile,
     remote: &Remote,
     draw: bool,
 ) -> Result<Vec<Record>, Failure> {
@@ -216,7 +217,7 @@ fn run(
     let records = run_sweep(plan, known, settings, remote, &mut |record, progress| {
         bar.set_length(progress.planned as u64);
         bar.set_position(progress.done as u64);
-        if let Err(failure) = journal.add(record) {
+        if let Err(failure) = journal.add(&record.to_line()) {
             broken.get_or_insert(failure);
             remote.stop.store(true, Relaxed);
         }
@@ -230,7 +231,7 @@ fn finish_shard(
     out: &Path,
     header: &Header,
     records: Vec<Record>,
-    journal: OpenJournal,
+    journal: JournalFile,
     description: &Description,
 ) -> Result<ExitStatus, Failure> {
     let shard = Shard { index: header.shard[0], count: header.shard[1] };

@@ -1,5 +1,6 @@
 //! What the charts of a run are drawn from, kept with its results (`charts.json`): they are drawn again without simulating.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::charts::data::*;
@@ -32,7 +33,7 @@ impl RunFigure {
 }
 
 /// The data of all charts of a run. The overview shows parts of the others, which are kept once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCharts {
     /// [`CHARTS_SCHEMA`].
     pub schema: String,

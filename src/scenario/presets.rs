@@ -1,5 +1,6 @@
 //! Built-in workers: step times, KV blocks and limits of known pairs of GPU and model, each with its source.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cluster::config::StepTiming;
@@ -9,7 +10,7 @@ use super::amount::{Decimal, parse_attos};
 use super::section::nearest;
 
 /// A built-in worker.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Preset {
     /// Its name in scenario files.
     pub name: &'static str,
@@ -36,7 +37,7 @@ pub struct Preset {
 }
 
 /// How the figures of a preset came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PresetKind {
     /// Taken from a published text.
@@ -50,7 +51,7 @@ pub enum PresetKind {
 }
 
 /// Step times of a preset, as decimals so that they are exact.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PresetTiming {
     /// Milliseconds: constant, per token, per token squared; constant, per sequence, per context token.

@@ -1,5 +1,6 @@
 //! Production's own counters beside a scenario: where the two part.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::VerifyError;
@@ -36,7 +37,7 @@ pub struct AgainstOptions {
 }
 
 /// A measure in one window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WindowPair {
     /// Start of the window, seconds after the scenario's start.
     pub from: f64,
@@ -51,7 +52,7 @@ pub struct WindowPair {
 }
 
 /// A measure over all windows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Parting {
     /// The measure.
     pub measure: &'static str,
@@ -69,7 +70,7 @@ pub struct Parting {
 }
 
 /// The whole comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
     /// Name of the scenario.
     pub scenario: String,

@@ -1,5 +1,6 @@
 //! A value beside its reference.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calibrate::CalibrationError;
@@ -9,7 +10,7 @@ use crate::scenario::{Faults, Scenario};
 use crate::workload::error::WorkloadError;
 
 /// One figure that is held against a reference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
     /// What is checked.
     pub name: String,
@@ -17,7 +18,8 @@ pub struct Check {
     pub value: f64,
     /// What it should be.
     pub reference: f64,
-    /// `value / reference - 1`.
+    /// `value / reference - 1`; not finite, in JSON null, where the reference is 0.
+    #[schemars(with = "Option<f64>")]
     pub error: f64,
     /// How far the value may be from its reference, in the unit of both.
     pub allowed: f64,
@@ -34,7 +36,7 @@ impl Check {
 }
 
 /// Checks of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CheckTable {
     /// What they hold the program against.
     pub title: String,

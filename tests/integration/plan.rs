@@ -129,6 +129,37 @@ fn a_plan_leaves_a_folder_of_something_else_alone() {
     assert_eq!(files(&folder.path().join("mine")).len(), 1);
 }
 
+#[test]
+fn a_plan_leaves_the_plan_of_another_scenario_alone_unless_told() {
+    let folder = folder();
+    fs::write(folder.path().join("other.toml"), SMALL.replace("\"small\"", "\"other\"")).expect("the scenario is written");
+    let before = whole(folder.path());
+    let words = ["plan", "other.toml", "--no-sensitivity", "--no-charts", "--quiet", "--out", "whole"];
+    for more in [&[][..], &["--resume"]] {
+        let refused = shedcast(folder.path(), &[&words[..], more].concat()).assert().code(2).get_output().clone();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("it holds a plan of `small`, not of `other`") && said.contains("--force"), "{said}");
+        assert_eq!(files(&folder.path().join("whole")), before);
+    }
+    shedcast(folder.path(), &[&words[..], &["--force"]].concat()).assert().success();
+    assert_eq!(json(&folder.path().join("whole/plan.json"))["name"], "other");
+}
+
+#[test]
+fn a_journal_that_is_none_is_not_continued_and_may_be_replaced() {
+    let folder = folder();
+    let one = whole(folder.path());
+    let again = ["plan", "small.toml", "--jobs", "1", "--out", "whole"];
+    for text in [&b""[..], b"{}\n", b"\0\xff"] {
+        fs::write(folder.path().join("whole/plan-journal.jsonl"), text).expect("written");
+        let refused = shedcast(folder.path(), &[&again[..], &["--resume"]].concat()).assert().code(2).get_output().clone();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("journal") && said.contains("start anew with `--force`"), "{said}");
+        shedcast(folder.path(), &again).assert().success();
+        assert_eq!(files(&folder.path().join("whole")), one, "replaced: the journal holds no run that could be lost");
+    }
+}
+
 /// Rows of a CSV file by column name.
 fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(path).expect("a CSV file");

@@ -1,5 +1,6 @@
 //! What binds: which check refuses, and which resource is full.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::config::WorkerEngine;
@@ -14,7 +15,7 @@ const TOLD: f64 = 0.05;
 const FULL: f64 = 0.9;
 
 /// How full everything was in a run, and what refused.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
     /// Attempts.
     pub attempts: u64,

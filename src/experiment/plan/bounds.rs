@@ -1,5 +1,6 @@
 //! What closed forms say before anything is run: where to start, and what cannot be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::batching::StepWork;
@@ -17,7 +18,7 @@ const MOST_ROOM: u64 = 200_000;
 const MOST_STEPS: u64 = 200;
 
 /// What one closed form says of the workers that the traffic needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// The form: `erlang`, `kv`, `steps`.
     pub form: String,

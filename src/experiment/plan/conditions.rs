@@ -1,5 +1,6 @@
 //! Headroom: the targets must hold with workers lost and with more traffic than today.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Scenario;
@@ -7,7 +8,7 @@ use crate::scenario::Scenario;
 use super::load::scale;
 
 /// Under which conditions the targets must hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
     /// Workers that may be lost, for good.
     pub survive: u32,

@@ -1,5 +1,6 @@
 //! What a plan is, as far as its results and their reader are concerned.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::sweep::Grid;
@@ -14,7 +15,7 @@ use super::variants::Variant;
 pub const SCHEMA: &str = "shedcast.plan/1";
 
 /// What is looked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Quest {
     /// The least value of a field that meets the targets; cells are ordered from the least value up.
@@ -50,7 +51,7 @@ impl Quest {
 }
 
 /// What a plan is: pure data, written with every journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// [`SCHEMA`].
     pub schema: String,

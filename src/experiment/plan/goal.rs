@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::measure_table::{LatencyQuantile, Measure, MeasureUnit, Taken};
@@ -13,7 +14,7 @@ use crate::stats::RankRule;
 use super::record::Batch;
 
 /// A bound on a measure, over all requests or those of a class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
     /// The class whose requests count; `None` counts all.
     pub class: Option<String>,

@@ -1,5 +1,6 @@
 //! The journal of a plan: what it is, then a line per finished run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::journal_lines;
@@ -10,7 +11,7 @@ use super::record::Record;
 pub const JOURNAL_SCHEMA: &str = "shedcast.plan-journal/1";
 
 /// The first line of a journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`JOURNAL_SCHEMA`].
     pub journal: String,

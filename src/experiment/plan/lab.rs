@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Remote;
@@ -16,7 +17,7 @@ use super::question::Plan;
 use super::record::Record;
 
 /// Which run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
     /// Place among the plan's variants; 0 is the scenario as asked.
     pub variant: usize,

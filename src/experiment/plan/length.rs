@@ -1,5 +1,6 @@
 //! How long runs are, and how many a cell gets before each look.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Scenario, Warmup};
@@ -32,7 +33,7 @@ pub struct RunLength {
 }
 
 /// How a cell is looked at, time after time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Looks {
     /// The traffic is steady: each look adds a run that doubles what is simulated, and batches of runs are what is counted.

@@ -1,5 +1,6 @@
 //! What is kept of one run of a plan: a line of the journal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::RunResult;
@@ -15,7 +16,7 @@ use super::goal::Goal;
 use super::lab::Key;
 
 /// What a stretch of a run says of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Batch {
     /// Hits and trials.
@@ -25,7 +26,7 @@ pub enum Batch {
 }
 
 /// What a run says of a target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The measure over the run.
     pub figure: Option<f64>,
@@ -34,7 +35,7 @@ pub struct Evidence {
 }
 
 /// One finished run: its measures, or why there are none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Which run it is.
     #[serde(flatten)]

@@ -1,5 +1,6 @@
 //! The scenario with one thing a little different: what the answer is sensitive to.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::config::{FULL_SPEED, WorkerEngine};
@@ -13,7 +14,7 @@ use super::load::scale;
 const STEP: f64 = 0.1;
 
 /// What differs from the scenario as asked, and by which factor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "of")]
 pub enum Variant {
     /// Nothing.

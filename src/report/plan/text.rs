@@ -60,7 +60,7 @@ pub(super) fn headline(answer: &Answer) -> String {
     let chosen = answer.chosen.map(|cell| words::cell(d, cell));
     match (answer.outcome, &d.quest, chosen) {
         (Outcome::Met, Quest::Fewest { .. }, Some(chosen)) => {
-            format!("{}: {chosen} meet the targets, and nothing less does", d.name)
+            format!("{}: {chosen} {} the targets, and nothing less does", d.name, words::agreeing("meet", &chosen))
         }
         (Outcome::Met, Quest::Most { .. }, Some(chosen)) => format!("{}: the targets hold up to {chosen}", d.name),
         (Outcome::Met, Quest::Best { measure }, Some(chosen)) => {
@@ -95,7 +95,8 @@ fn infeasible(answer: &Answer) -> String {
         (true, Some(judgement)) if judgement.saturated => "the load: more is offered than is served".to_owned(),
         (true, _) => "the targets".to_owned(),
     };
-    format!("not even {} keep {what}", words::cell(d, cell))
+    let nearest = words::cell(d, cell);
+    format!("not even {nearest} {} {what}", words::agreeing("keep", &nearest))
 }
 
 /// What the answer holds for.

@@ -20,6 +20,11 @@ pub(super) fn cell(d: &Description, cell: usize) -> String {
     }
 }
 
+/// A verb as it stands after the words of a cell: several workers `meet`, one worker or a value `meets`.
+pub(super) fn agreeing(verb: &str, cell: &str) -> String {
+    if cell.ends_with(" workers") { verb.to_owned() } else { format!("{verb}s") }
+}
+
 /// A field with its value, its tables left out; of a worker type the number and its name: `3 small`.
 fn field(d: &Description, path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
@@ -185,5 +190,18 @@ pub(super) fn looks(d: &Description) -> String {
             format!("runs of {length}, in 20 batches each")
         }
         Looks::Replications => "replications of the scenario as it is".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_agree_with_their_cell() {
+        assert_eq!(agreeing("meet", "6 workers"), "meet");
+        for cell in ["1 worker", "1.35 times the load", "fleet.engine_request_limit = 48"] {
+            assert_eq!(agreeing("meet", cell), "meets", "{cell}");
+        }
     }
 }

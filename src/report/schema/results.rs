@@ -6,9 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::experiment::sweep::journal::Header;
 use crate::experiment::sweep::{Description, Record};
-use crate::report::Summary;
+use crate::report::{RunCharts, Summary};
+use crate::scenario::Preset;
 
-fn of<T: JsonSchema>() -> Value {
+/// The schema of a type that is written.
+pub(super) fn of<T: JsonSchema>() -> Value {
     let schema: Schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<T>();
     let mut value = schema.to_value();
     plain_words(&mut value);
@@ -53,9 +55,26 @@ pub(super) fn summary() -> Value {
     of::<Summary>()
 }
 
+/// `presets --format json`.
+pub(super) fn presets() -> Value {
+    let mut schema = of::<Vec<Preset>>();
+    schema["title"] = json!("Presets");
+    schema
+}
+
+/// `charts.json`.
+pub(super) fn charts() -> Value {
+    of::<RunCharts>()
+}
+
 /// `sweep-journal.jsonl` and `sweep-shard.jsonl`, line by line.
 pub(super) fn journal() -> Value {
-    let (mut header, mut record) = (of::<Header>(), of::<Record>());
+    journal_of::<Header, Record>("A line of the journal of a sweep")
+}
+
+/// A journal, line by line: a header, then records.
+pub(super) fn journal_of<H: JsonSchema, R: JsonSchema>(title: &str) -> Value {
+    let (mut header, mut record) = (of::<H>(), of::<R>());
     let mut definitions = Map::new();
     for schema in [&mut header, &mut record] {
         let fields = schema.as_object_mut().expect("a struct is an object");
@@ -66,7 +85,7 @@ pub(super) fn journal() -> Value {
     }
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A line of the journal of a sweep",
+        "title": title,
         "description": "The first line is the header; each further one is a finished run.",
         "anyOf": [header, record],
         "definitions": definitions,

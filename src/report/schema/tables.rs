@@ -6,14 +6,17 @@ use crate::experiment::measure_table::{Extract, MEASURES, MeasureUnit};
 
 /// A table of results.
 pub(super) struct Table {
-    /// Its file.
-    pub file: &'static str,
+    /// Name of its schema: that of the file, unless another command writes a file of the same name or the user chooses it.
+    pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// Its columns: names with blanks between them; `*` stands for one column per swept field, `%` for those of all measures.
+    /// Its columns: names with blanks between them; `*` stands for one column per swept field, `%` for those of all measures, `+` for
+    /// one per target that is not among these.
     columns: &'static str,
     /// What `%` stands for.
     measures: Measures,
+    /// Columns that mean something else than in other tables.
+    own: &'static [(&'static str, &'static str, &'static str)],
 }
 
 /// How a table shows measures.
@@ -29,14 +32,15 @@ enum Measures {
 /// Every table.
 pub(super) const TABLES: &[Table] = &[
     Table {
-        file: "requests.csv",
+        name: "requests.csv",
         about: "a row per attempt, with `--requests-csv`",
         columns: "request attempt class arrival_s start_s end_s frontend worker rank input_tokens output_tokens outcome status reason \
                   decisive layer ttft_s tpot_s e2e_s queue_wait_s migrations request_e2e_s rule why_worker why_rank measured limit age_s",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "timeseries.csv",
+        name: "timeseries.csv",
         about: "a row per interval of time, fleet as a whole",
         columns: "start_s end_s offered attempts completed good refused all_workers_busy worker_at_capacity pinned_worker_busy \
                   unavailable other rate_529 unfinished workers excluded_workers active_decode_blocks_threshold \
@@ -44,60 +48,117 @@ pub(super) const TABLES: &[Table] = &[
                   queue_gauge running engine_waiting orphaned decisions unlike_fresh refused_with_room_fresh refused_with_room_engine \
                   routed_without_room_fresh routed_without_room_engine",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "worker_timeseries.csv",
+        name: "worker_timeseries.csv",
         about: "a row per interval and rank, for fleets of up to 64 workers",
         columns: "end_s worker rank present down excluded_by engine_slots queue queue_gauge kv_used_blocks running waiting preemptions \
                   observed_blocks observed_prefill_tokens",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "workers.csv",
+        name: "workers.csv",
         about: "a row per worker",
         columns: "worker type data_parallel_size engine_request_limit request_queue_limit completed rejected engine_slots_mean \
                   engine_slots_p50 engine_slots_p90 engine_slots_p99 engine_slots_max queue_mean queue_p50 queue_p90 queue_p99 queue_max \
                   queue_gauge_mean queue_gauge_max full_share excluded_share wrongly_out_share wrongly_in_share exclusion_changes",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "ranks.csv",
+        name: "ranks.csv",
         about: "a row per rank",
         columns: "worker rank kv_total_blocks kv_used_blocks_mean kv_used_blocks_p50 kv_used_blocks_p90 kv_used_blocks_p99 \
                   kv_used_blocks_max running_mean running_p99 running_max waiting_mean waiting_p99 waiting_max preemptions samples",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "threshold_updates.csv",
+        name: "threshold_updates.csv",
         about: "a row per threshold post, frontend and stage of its lag",
         columns: "post frontend at_s answer active_decode_blocks_threshold active_prefill_tokens_threshold \
                   active_prefill_tokens_threshold_frac stage worker stage_at_s lag_s silent_ranks decisions",
         measures: Measures::None,
+        own: &[],
     },
     Table {
-        file: "cells.csv",
+        name: "cells.csv",
         about: "a row per cell of a sweep: means and 95 % intervals",
         columns: "cell * status replications warnings %",
         measures: Measures::Estimates,
+        own: &[],
     },
     Table {
-        file: "replications.csv",
+        name: "replications.csv",
         about: "a row per run of a sweep",
         columns: "cell * replication end error warnings %",
         measures: Measures::Values,
+        own: &[],
     },
     Table {
-        file: "differences.csv",
+        name: "differences.csv",
         about: "a row per cell and measure of a sweep: the cell minus the baseline, paired by replication",
         columns: "cell * baseline measure unit difference low high variance_reduction replications",
         measures: Measures::None,
+        own: &[],
+    },
+    Table {
+        name: "plan-runs.csv",
+        about: "runs.csv of a plan: a row per run",
+        columns: "variant factor cell * replication horizon end warnings % +",
+        measures: Measures::Values,
+        own: &[
+            ("variant", "string", "What differs from the scenario as asked; `asked` where nothing does."),
+            ("cell", "integer", "Number of the cell of the plan's grid, from 0."),
+            ("horizon", "number", "Length of the run, seconds; empty where it is that of the scenario."),
+        ],
+    },
+    Table {
+        name: "plan-cells.csv",
+        about: "cells.csv of a plan: a row per cell that was looked at and target",
+        columns: "cell * cost runs verdict saturated target value tested bound low high batches target_verdict",
+        measures: Measures::None,
+        own: &[
+            ("cell", "integer", "Number of the cell of the plan's grid, from 0."),
+            ("verdict", "string", "Of all targets: `met`, `missed` or `undecided`."),
+            ("value", "number", "The measure."),
+        ],
+    },
+    Table {
+        name: "comparison.csv",
+        about: "`compare --format csv`: a row per run or cell, measure and side after the first",
+        columns: "settings measure unit side baseline value baseline_value difference low high paired replications verdict",
+        measures: Measures::None,
+        own: &[
+            ("baseline", "string", "The first side."),
+            ("value", "number", "Mean of the side."),
+            ("difference", "number", "Mean of the side less that of the first side."),
+            ("replications", "integer", "Replications on the side that has fewer."),
+            ("verdict", "string", "`same`, `unclear`, `better`, `worse`, `higher` or `lower`."),
+        ],
+    },
+    Table {
+        name: "trace.csv",
+        about: "requests of `trace convert`: a row per request",
+        columns: "arrival_ns input_tokens output_tokens class service_time_ns worker",
+        measures: Measures::None,
+        own: &[("worker", "integer", "The worker it is pinned to; the column is only there where requests may be.")],
+    },
+    Table {
+        name: "lengths.csv",
+        about: "NAME-lengths.csv of `trace fit`: a row per pair of lengths and piece of time",
+        columns: "at_s input_tokens output_tokens weight",
+        measures: Measures::None,
+        own: &[("at_s", "number", "Start of the piece of time, seconds.")],
     },
 ];
 
 /// The columns of a table as a Table Schema. What a row does not have is empty.
 pub(super) fn schema(table: &Table) -> Value {
     let fields: Vec<Value> = table.columns.split_whitespace().flat_map(|name| fields(table, name)).collect();
-    json!({ "title": table.file, "description": table.about, "missingValues": [""], "fields": fields })
+    json!({ "title": table.name, "description": table.about, "missingValues": [""], "fields": fields })
 }
 
 fn fields(table: &Table, name: &str) -> Vec<Value> {
@@ -109,8 +170,9 @@ fn fields(table: &Table, name: &str) -> Vec<Value> {
                 estimate(table, measure.name, measure.label, measure.unit, matches!(measure.extract, Extract::Share(_)))
             })
             .collect(),
+        "+" => vec![field("+", "number", "One column for each target whose measure has none.")],
         _ => {
-            let (kind, about) = column(name);
+            let (kind, about) = column(table, name);
             vec![field(name, kind, about)]
         }
     }
@@ -139,9 +201,9 @@ fn field(name: &str, kind: &str, about: &str) -> Value {
     json!({ "name": name, "type": kind, "description": about })
 }
 
-/// Type and meaning of a column: endings that say the same everywhere first.
-fn column(name: &str) -> (&'static str, &'static str) {
-    let found = COLUMNS.iter().find(|(known, ..)| *known == name).map(|(_, kind, about)| (*kind, *about));
+/// Type and meaning of a column: by its name, its own one in this table first, else by its ending.
+fn column(table: &Table, name: &str) -> (&'static str, &'static str) {
+    let found = table.own.iter().chain(COLUMNS).find(|(known, ..)| *known == name).map(|(_, kind, about)| (*kind, *about));
     let by_ending = || ENDINGS.iter().find(|(ending, ..)| name.ends_with(ending)).map(|(_, kind, about)| (*kind, *about));
     found.or_else(by_ending).unwrap_or(("any", ""))
 }
@@ -252,6 +314,22 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("low", "number", "Lower end of the interval."),
     ("high", "number", "Upper end of the interval."),
     ("variance_reduction", "number", "Variance of unpaired over that of paired differences."),
+    ("factor", "number", "Times as much of it."),
+    ("cost", "number", "Cost of its fleet, if costs are asked for."),
+    ("runs", "integer", "Its runs."),
+    ("saturated", "any", "Whether more is offered than is served."),
+    ("target", "string", "The target as it was written."),
+    ("tested", "number", "What is held against the bound: the measure, or of a quantile the share of requests beyond it."),
+    ("bound", "number", "What `tested` must keep."),
+    ("batches", "integer", "Stretches that were counted as independent."),
+    ("target_verdict", "string", "Of this target."),
+    ("settings", "string", "What tells it from the others; empty for runs."),
+    ("side", "string", "The side that is compared: a directory."),
+    ("baseline_value", "number", "Mean of the first side."),
+    ("paired", "any", "Whether it is compared pair by pair."),
+    ("arrival_ns", "integer", "Instant of the arrival, nanoseconds."),
+    ("service_time_ns", "integer", "Service time, nanoseconds; empty where the worker gives it."),
+    ("weight", "number", "How often the pair comes, relative to the others."),
 ];
 
 #[cfg(test)]
@@ -261,8 +339,8 @@ mod tests {
     #[test]
     fn every_column_is_told() {
         for table in TABLES {
-            for name in table.columns.split_whitespace().filter(|name| !matches!(*name, "*" | "%")) {
-                assert!(!column(name).1.is_empty(), "{}: add words about the column `{name}`", table.file);
+            for name in table.columns.split_whitespace().filter(|name| !matches!(*name, "*" | "%" | "+")) {
+                assert!(!column(table, name).1.is_empty(), "{}: add words about the column `{name}`", table.name);
             }
         }
     }

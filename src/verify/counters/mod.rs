@@ -3,10 +3,11 @@
 mod csv;
 mod exposition;
 
-use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::check::VerifyError;
+use crate::calibrate::bounded;
 use crate::stats::sample_mean_and_variance;
 
 /// Bytes of a file at most.
@@ -155,12 +156,11 @@ fn scatter(series: &CounterSeries, from: f64, to: f64) -> f64 {
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let told = |error: std::io::Error| format!("cannot read the file: {error}");
-    let size = fs::metadata(path).map_err(told)?.len();
-    if size > MAX_BYTES {
-        return Err(format!("it has {size} bytes: expected at most {MAX_BYTES}"));
-    }
-    fs::read_to_string(path).map_err(told)
+    let bytes = bounded(path, MAX_BYTES, true).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidData => error.to_string(),
+        _ => format!("cannot read the file: {error}"),
+    })?;
+    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
 }
 
 #[cfg(test)]

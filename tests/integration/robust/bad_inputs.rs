@@ -471,3 +471,56 @@ fn control_events_that_cannot_be_replayed() {
     let table: Vec<Bad> = lines.iter().map(|(name, words)| (*name, &*words.clone().leak())).collect();
     insta::assert_snapshot!(told(&bench, &table));
 }
+
+#[test]
+fn measurements_that_cannot_be_used() {
+    let bench = Bench::new();
+    bench.write("empty.csv", "");
+    bench.write("header.csv", "input_toks,output_toks,queued_ts,first_token_ts,last_token_ts\n");
+    bench.write("letters.csv", "input_toks,output_toks,queued_ts,first_token_ts,last_token_ts\n1,2,a,b,c\n");
+    bench.write("few.csv", "input_toks,output_toks,queued_ts,first_token_ts,last_token_ts\n1,2,1,2,3\n");
+    bench.write("other.csv", "a,b\n1,2\n");
+    bench.write("list.json", "[]");
+    bench.write("broken.json", "{\"prefill_isl\": [1, 2");
+    bench.write("zero.json", "{\"prefill_isl\":[0],\"prefill_ttft_ms\":[1],\"decode_points\":[],\"max_kv_tokens\":1e300}");
+    bench.write("binary.jsonl", BINARY);
+    bench.write("utf16.csv", utf16("t,running,waiting\n"));
+    bench.write("prefill.npz", b"PK\x03\x04");
+    bench.write("decode.npz", BINARY);
+    bench.write("folder/x", "");
+    bench.write("late.prom", "dynamo_engine_request 1\n");
+    bench.write("words.prom", "dynamo_engine_request one 1000\n");
+    bench.write("times.csv", "time,dynamo_engine_request\nsoon,1\n");
+    let mut table: Vec<Bad> = vec![
+        ("no log", "calibrate gone.jsonl"),
+        ("an empty log", "calibrate empty.csv"),
+        ("a header alone", "calibrate header.csv --from log"),
+        ("times that are none", "calibrate letters.csv --from log"),
+        ("too few requests", "calibrate few.csv --from log --kv-blocks 100"),
+        ("other columns", "calibrate other.csv --from log"),
+        ("a table of something else", "calibrate other.csv --from table --kv-blocks 100"),
+        ("a column that is no key", "calibrate few.csv --from log --columns wait=a"),
+        ("another kind of JSON", "calibrate list.json --from profile"),
+        ("broken JSON", "calibrate broken.json --from profile"),
+        ("a profile of nothing", "calibrate zero.json --from profile"),
+        ("a binary log", "calibrate binary.jsonl --from log"),
+        ("another encoding", "calibrate utf16.csv --from log"),
+        ("archives that are none", "calibrate prefill.npz decode.npz"),
+        ("a folder of something else", "calibrate folder"),
+        ("no counters", "verify --against gone.prom good.toml"),
+        ("counters without an end in time", "verify --against late.prom good.toml"),
+        ("counters of words", "verify --against words.prom good.toml"),
+        ("times of words", "verify --against times.csv good.toml"),
+        ("binary counters", "verify --against binary.jsonl good.toml"),
+        ("no scenario", "verify --against times.csv gone.toml"),
+        ("a tolerance that is none", "verify --against times.csv good.toml --tolerance 20"),
+        ("a window of nothing", "verify --against times.csv good.toml --window 0s"),
+        ("recordings that are none", "verify folder"),
+    ];
+    if cfg!(target_os = "linux") {
+        table.push(("an endless log", "calibrate /dev/zero --from log"));
+        table.push(("an endless profile", "calibrate /dev/zero --from table"));
+        table.push(("endless counters", "verify --against /dev/zero good.toml"));
+    }
+    insta::assert_snapshot!(told(&bench, &table));
+}

@@ -142,4 +142,8 @@ targets! {
     random_control_events, a_million_control_events, targets::Replay;
     random_grids, a_million_grids, targets::GridText;
     random_journals, a_million_journals, targets::JournalText;
+    random_plan_journals, a_million_plan_journals, targets::PlanJournalText;
+    random_measurements, a_million_measurements, targets::Measurements::new();
+    random_counters, a_million_counters, targets::CounterText::new();
+    random_length_files, a_million_length_files, targets::LengthFile::new();
 }

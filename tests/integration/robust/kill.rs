@@ -35,12 +35,36 @@ const SWEEP: Work = Work {
     summary: "sweep.json",
 };
 
-/// Some tenths of a second of work, and two axes.
+/// The earlier plan has another answer and files that the later one does not have.
+const PLAN: Work = Work {
+    words: &["plan", "work.toml", "--seed", "2", "--jobs", "2", "--target", "rate_529<=5%", "--quiet"],
+    again: &["--resume"],
+    before: &[
+        "plan",
+        "work.toml",
+        "--seed",
+        "1",
+        "--jobs",
+        "2",
+        "--target",
+        "ttft_p99<=200ms",
+        "--target",
+        "rate_529<=30%",
+        "--no-sensitivity",
+        "--charts",
+        "svg,png",
+        "--quiet",
+    ],
+    summary: "plan.json",
+};
+
+/// Some tenths of a second of work: a run, a grid of two axes, and a line along which a plan has some ten looks.
 fn bench() -> Bench {
     let bench = Bench::new();
     let work = super::bench::GOOD.replace("\"good\"", "\"work\"").replace("\"5s\"", "\"20s\"");
     let grid = "[sweep]\nreplications = 2\n[sweep.grid]\nworkload.arrivals.rate = [10, 40]\nfleet.workers = [1, 2]\n";
-    bench.write("work.toml", format!("{work}{grid}"));
+    let plan = "[plan]\nrange = \"1..6\"\nrun_length = \"42s\"\n";
+    bench.write("work.toml", format!("{work}{grid}{plan}"));
     bench
 }
 
@@ -68,24 +92,26 @@ fn results(bench: &Bench, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Waits until the summary is written aside, and a part of the millisecond or two in which all files get their names.
-fn wait_for_last_moments(child: &mut Child, summary: &Path, share: f64) {
-    while !summary.exists() && child.try_wait().expect("it can be asked").is_none() {
+/// Waits until `come` says so or the process has ended, then a part of `longest`.
+fn wait(child: &mut Child, come: impl Fn() -> bool, longest: Duration, share: f64) {
+    // Asking whether it has ended takes longer than asking for a file, and the moments that are wanted are short.
+    while !(0..50).any(|_| come()) && child.try_wait().expect("it can be asked").is_none() {
         std::thread::yield_now();
     }
     let begun = now();
-    while begun.elapsed() < Duration::from_micros(1_500).mul_f64(share) {
+    while begun.elapsed() < longest.mul_f64(share) {
         std::hint::spin_loop();
     }
 }
 
-/// Kills `work` at `moments` instants, half of them spread over its length, half while its files get their names; after each kill the
-/// directory must hold the earlier results, no summary, or the new results, and another try must end as if nothing had been.
+/// Kills `work` at `moments` instants, a third of them spread over its length, a third while its files are written aside, a third while
+/// they get their names, which takes less than a millisecond; after each kill the directory must hold the earlier results, no summary,
+/// or the new results, and another try must end as if nothing had been.
 fn kill(work: &Work, moments: u32) {
     let bench = bench();
     let (mut whole, length) = finish(&bench, work.words, "whole");
     whole.retain(|name, _| name != Path::new("charts"));
-    let mut unharmed = 0;
+    let (mut earlier, mut later) = (0, 0);
     for moment in 0..moments {
         let out = format!("out-{moment}");
         let (mut old, _) = finish(&bench, work.before, &out);
@@ -93,10 +119,13 @@ fn kill(work: &Work, moments: u32) {
         // The golden ratio's multiples fill an interval evenly, however many there are.
         let share = (f64::from(moment + 1) * 0.618_033_988_749_895).fract();
         let mut child = start(&bench, work.words, &out);
-        if moment % 2 == 0 {
-            std::thread::sleep(length.mul_f64(share * 1.05));
-        } else {
-            wait_for_last_moments(&mut child, &bench.path().join(&out).join(format!("{}.partial", work.summary)), share);
+        let summary = bench.path().join(&out).join(work.summary);
+        let aside = bench.path().join(&out).join(format!("{}.partial", work.summary));
+        match moment % 3 {
+            0 => std::thread::sleep(length.mul_f64(share * 1.05)),
+            1 => wait(&mut child, || aside.exists(), Duration::from_micros(1_500), share),
+            // The summary of the earlier results goes first.
+            _ => wait(&mut child, || !summary.exists(), Duration::from_micros(400), share),
         }
         // It may have come to its end already.
         let _ = child.kill();
@@ -104,7 +133,7 @@ fn kill(work: &Work, moments: u32) {
         let left = results(&bench, &out);
         if left.contains_key(Path::new(work.summary)) {
             assert!(left == old || left == whole, "moment {share:.3}: a summary beside files that are not its own");
-            unharmed += 1;
+            *(if left == old { &mut earlier } else { &mut later }) += 1;
         }
         let again: Vec<&str> = work.words.iter().chain(work.again).copied().collect();
         let status = start(&bench, &again, &out).wait().expect("it ends");
@@ -114,7 +143,10 @@ fn kill(work: &Work, moments: u32) {
         second.retain(|name, _| name != Path::new("charts"));
         assert!(second == whole, "moment {share:.3}: the second try came to other bytes");
     }
-    println!("{moments} kills: {unharmed} left a complete directory, the others one without a summary");
+    println!(
+        "{moments} kills: {earlier} left the earlier results, {later} the new ones, {} a directory without a summary",
+        moments - earlier - later
+    );
 }
 
 #[test]
@@ -125,6 +157,11 @@ fn a_killed_run_leaves_nothing_half() {
 #[test]
 fn a_killed_sweep_leaves_nothing_half_and_resumes() {
     kill(&SWEEP, 6);
+}
+
+#[test]
+fn a_killed_plan_leaves_nothing_half_and_resumes() {
+    kill(&PLAN, 6);
 }
 
 /// Half a minute each: `cargo test --test integration -- --ignored fifty_kills`.
@@ -139,4 +176,11 @@ fn fifty_kills_of_a_run() {
 #[ignore = "takes long: run it by name"]
 fn fifty_kills_of_a_sweep() {
     kill(&SWEEP, 50);
+}
+
+/// See [`fifty_kills_of_a_run`].
+#[test]
+#[ignore = "takes long: run it by name"]
+fn fifty_kills_of_a_plan() {
+    kill(&PLAN, 50);
 }

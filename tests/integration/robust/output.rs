@@ -2,7 +2,8 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -16,42 +17,54 @@ fn text(bytes: &[u8]) -> String {
 
 /// `shedcast` with `words` under a shell that sets `limits` first.
 fn limited(bench: &Bench, limits: &str, words: &str) -> std::process::Output {
-    let script = format!("{limits}; exec \"$0\" {words}");
-    let mut command = Command::new("sh");
-    command.current_dir(bench.path()).arg("-c").arg(script).arg(cargo_bin!("shedcast"));
-    command.output().expect("sh runs")
+    under_shell(bench, limits, Path::new(cargo_bin!("shedcast")), words).output().expect("sh runs")
 }
+
+fn under_shell(bench: &Bench, limits: &str, program: &Path, words: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.current_dir(bench.path()).arg("-c").arg(format!("{limits}; exec \"$0\" {words}")).arg(program);
+    command
+}
+
+/// A plan whose answer is certain after a run or two of each cell.
+const PLAN_WORDS: &str = "plan good.toml --target rate_529\\<=5% --range 1..4 --run-length 21s --no-sensitivity --jobs 1";
 
 #[test]
 fn a_full_disk_is_told_and_leaves_the_earlier_results() {
     let bench = Bench::new();
-    // Every file may have 4 blocks of 512 bytes, and the process is told so, as by a file system that is full.
-    let full = "trap '' XFSZ; ulimit -f 4";
-    for (words, out) in [
-        ("run good.toml --requests-csv --quiet --out r", "r"),
-        ("sweep good.toml --grid fleet.workers=1,2 --replications 2 --jobs 1 --quiet --out s", "s"),
-        ("trace convert good.toml t.csv", "t.csv"),
+    let plan = format!("{PLAN_WORDS} --quiet --out p");
+    for (words, out, blocks) in [
+        ("run good.toml --requests-csv --quiet --out r", "r", &[4][..]),
+        // With more room the journal fits, and the page of the report does not.
+        ("sweep good.toml --grid fleet.workers=1,2 --replications 2 --jobs 1 --quiet --out s", "s", &[4, 56]),
+        (&plan, "p", &[4, 56]),
+        ("trace convert good.toml t.csv", "t.csv", &[4]),
     ] {
-        let output = limited(&bench, full, words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
-        assert!(said.contains("cannot write") && said.contains("hint:"), "{words}: {said}");
-        let at_first = bench.path().join(out);
-        assert!(!at_first.join("summary.json").exists() && !at_first.join("sweep.json").exists() && !at_first.is_file());
-        assert!(matches!(
-            limited(&bench, "true", &format!("{words} {}", if out == "s" { "--force" } else { "" })).status.code(),
-            Some(0 | 1)
-        ));
+        // Every file may have so many blocks of 512 bytes, and the process is told so, as by a file system that is full.
+        let full = |blocks: &u32| format!("trap '' XFSZ; ulimit -f {blocks}");
+        let journal_replaced = if matches!(out, "s" | "p") { format!("{words} --force") } else { words.to_owned() };
         let kept = |bench: &Bench| {
             let mut content = bench.content();
-            // The runs that a sweep has finished are kept for `--resume`.
-            content.retain(|name, _| !name.ends_with("sweep-journal.jsonl"));
+            // The runs that a sweep or a plan has finished are kept for `--resume`.
+            content.retain(|name, _| !name.to_string_lossy().ends_with("-journal.jsonl"));
             content
         };
+        for blocks in blocks {
+            let output = limited(&bench, &full(blocks), &journal_replaced);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+            assert!(said.contains("cannot write") && said.contains("hint:"), "{words}: {said}");
+            let at_first = bench.path().join(out);
+            assert!(["summary.json", "sweep.json", "plan.json"].iter().all(|name| !at_first.join(name).exists()));
+            assert!(!at_first.is_file());
+        }
+        assert!(matches!(limited(&bench, "true", &journal_replaced).status.code(), Some(0 | 1)));
         let before = kept(&bench);
-        let output = limited(&bench, full, words);
-        assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stderr));
-        assert!(kept(&bench) == before, "{words}: the earlier results are as they were");
+        for blocks in blocks {
+            let output = limited(&bench, &full(blocks), &journal_replaced);
+            assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stderr));
+            assert!(kept(&bench) == before, "{words}, {blocks} blocks: the earlier results are as they were");
+        }
     }
 }
 
@@ -110,23 +123,81 @@ fn standard_output_may_be_full_or_closed() {
     }
 }
 
+/// The user that owns nothing, by the number it has on every system that has one.
+const NOBODY: u32 = 65_534;
+
+/// `shedcast` as a user whom permissions bind: we, or nobody if we are root.
+struct Bound {
+    program: PathBuf,
+    /// Who, if not we.
+    user: Option<u32>,
+}
+
+impl Bound {
+    /// `None` where no other user can be taken, or none can reach the folder.
+    fn new(bench: &Bench, binds_us: bool) -> Option<Self> {
+        if binds_us {
+            return Some(Self { program: cargo_bin!("shedcast").into(), user: None });
+        }
+        fs::set_permissions(bench.path(), Permissions::from_mode(0o755)).expect("set");
+        // The build may lie where others must not look. By a process of its own: a file that this one had open to write into would be
+        // busy while another test starts a process.
+        let program = bench.path().join("program");
+        let copied = Command::new("cp").arg(cargo_bin!("shedcast")).arg(&program).status().expect("cp runs");
+        assert!(copied.success(), "{copied}");
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
+        let bound = Self { program, user: Some(NOBODY) };
+        let can = bound.command(bench, "check good.toml").output().is_ok_and(|output| output.status.success());
+        can.then_some(bound)
+    }
+
+    fn command(&self, bench: &Bench, words: &str) -> Command {
+        let mut command = under_shell(bench, "true", &self.program, words);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+}
+
 #[test]
 fn a_read_only_directory_is_told_before_the_run() {
     let bench = Bench::new();
-    fs::create_dir(bench.path().join("locked")).expect("made");
-    fs::set_permissions(bench.path().join("locked"), Permissions::from_mode(0o555)).expect("set");
-    if File::create(bench.path().join("locked/probe")).is_ok() {
-        println!("skipped: nothing is read-only to this user");
+    for (words, out) in [("run good.toml", "run"), ("sweep good.toml --grid fleet.workers=1,2", "sweep"), (PLAN_WORDS, "plan")] {
+        let output = limited(&bench, "true", &format!("{words} --no-charts --quiet --out locked-{out}"));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
+    }
+    let locked = ["locked", "locked-run", "locked-sweep", "locked-plan"].map(|name| bench.path().join(name));
+    fs::create_dir(&locked[0]).expect("made");
+    let set = |mode| locked.iter().for_each(|path| fs::set_permissions(path, Permissions::from_mode(mode)).expect("set"));
+    set(0o555);
+    let probe = locked[0].join("probe");
+    let binds_us = File::create(&probe).is_err();
+    // Where it could be made it is in the way.
+    let _ = fs::remove_file(probe);
+    let Some(bound) = Bound::new(&bench, binds_us) else {
+        println!("skipped: nothing is read-only to this user, and it cannot be another one");
         return;
-    }
-    for words in [
-        "run good.toml --set horizon=1000h --out locked",
-        "sweep good.toml --set horizon=1000h --grid fleet.workers=1,2 --out locked",
+    };
+    let before = bench.content();
+    // So much that it would not end: it is told before anything is run.
+    for (words, out) in [
+        ("run good.toml --set horizon=1000h", "locked-run"),
+        ("sweep good.toml --set horizon=1000h --grid fleet.workers=1,2", "locked-sweep"),
+        ("plan good.toml --target rate_529\\<=5% --run-length 1000h", "locked-plan"),
     ] {
-        let output = limited(&bench, "true", words);
-        let said = text(&output.stderr);
-        assert!(output.status.code() == Some(2) && said.contains("locked") && said.contains("hint:"), "{said}");
+        for out in ["locked", "locked/new", out] {
+            for force in ["", "--force"] {
+                let output = bound.command(&bench, &format!("{words} {force} --out {out}")).output().expect("it runs");
+                let said = text(&output.stderr);
+                let told = said.contains("locked") && said.contains("Permission denied") && said.contains("hint:");
+                assert!(output.status.code() == Some(2) && told, "{words} --out {out}: {said}");
+            }
+        }
     }
+    assert!(bench.content() == before, "what was there is as it was");
+    // So that the folder can be removed.
+    set(0o755);
 }
 
 #[test]
@@ -136,6 +207,7 @@ fn two_processes_do_not_share_a_directory() {
     for (words, sign) in [
         (&["run", "good.toml", "--requests-csv"][..], "requests.csv.partial"),
         (&["sweep", "good.toml", "--grid", "fleet.workers=1,2"], "sweep-journal.jsonl"),
+        (&["plan", "good.toml", "--target", "rate_529<=5%", "--run-length", "scenario"], "plan-journal.jsonl"),
     ] {
         let out = format!("{}-out", words[0]);
         let mut command = Command::new(cargo_bin!("shedcast"));

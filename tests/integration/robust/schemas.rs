@@ -1,5 +1,7 @@
-//! The schemas under docs/schema/ are what the program prints, and hold real files: scenarios, results and tables.
+//! The schemas under docs/schema/ are what the program prints, and hold real files: scenarios, results, documents and tables.
 
+#[path = "schemas/documents.rs"]
+mod documents;
 #[path = "schemas/validator.rs"]
 mod validator;
 
@@ -195,26 +197,36 @@ fn real_results_fit_their_schemas() {
         assert_eq!(faults(&schema("sweep-journal.jsonl"), &value), Vec::<String>::new(), "{line}");
     }
     let tables = ["requests", "timeseries", "worker_timeseries", "workers", "ranks", "threshold_updates"];
-    tables.iter().for_each(|table| check_table(&read(&format!("run/{table}.csv")), &schema(&format!("{table}.csv"))));
+    tables.iter().for_each(|table| check_table(&read(&format!("run/{table}.csv")), &schema(&format!("{table}.csv")), &[], &[]));
     for table in ["cells", "replications", "differences"] {
-        check_table(&read(&format!("sweep/{table}.csv")), &schema(&format!("{table}.csv")));
+        check_table(&read(&format!("sweep/{table}.csv")), &schema(&format!("{table}.csv")), &["fleet.workers"], &[]);
     }
 }
 
-/// Columns by name and order, and every value by its type.
+/// Columns by name and order, and every value by its type; `swept` are the fields, and `targets` those that have columns.
 #[track_caller]
-fn check_table(text: &str, schema: &Value) {
+fn check_table(text: &str, schema: &Value, swept: &[&str], targets: &[&str]) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers().expect("a header").iter().map(str::to_owned).collect();
-    let fields = schema["fields"].as_array().expect("fields");
-    let name = |field: &Value| field["name"].as_str().expect("a name").to_owned();
-    // One field is swept here.
-    let names: Vec<String> =
-        fields.iter().map(|field| if name(field) == "*" { "fleet.workers".to_owned() } else { name(field) }).collect();
+    let columns = schema["fields"].as_array().expect("fields").iter().flat_map(|field| {
+        let name = field["name"].as_str().expect("a name");
+        let names = match name {
+            "*" => swept.to_vec(),
+            "+" => targets.to_vec(),
+            name => vec![name],
+        };
+        names.into_iter().map(move |name| (name.to_owned(), field))
+    });
+    let (mut names, mut fields): (Vec<String>, Vec<&Value>) = columns.unzip();
+    // The one column that a table may lack.
+    if schema["title"] == "trace.csv" && header.len() + 1 == names.len() {
+        names.pop();
+        fields.pop();
+    }
     assert_eq!(header, names, "{}", schema["title"]);
     let mut rows = 0;
     for row in reader.records() {
-        for (value, field) in row.expect("a row").iter().zip(fields) {
+        for (value, field) in row.expect("a row").iter().zip(&fields) {
             let fits = value.is_empty()
                 || match field["type"].as_str().expect("a type") {
                     "integer" => value.parse::<i64>().is_ok(),
@@ -237,7 +249,7 @@ fn schemas_are_listed_printed_and_refused_by_name() {
         let printed = bench.run(&["schema", &schema.name]);
         assert_eq!(String::from_utf8(printed.stdout).expect("UTF-8"), schema.to_text());
     }
-    assert_eq!(bench.run(&["schema", "summary"]).stdout, schemas()[2].to_text().as_bytes());
+    assert_eq!(bench.run(&["schema", "summary"]).stdout, schemas()[3].to_text().as_bytes());
     let refused = bench.run(&["schema", "sumary"]);
     let said = String::from_utf8(refused.stderr).expect("UTF-8");
     assert!(

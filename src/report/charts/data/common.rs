@@ -1,13 +1,14 @@
 //! What every figure needs.
 
 use super::super::sheet::Sheet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One sample: x (usually seconds since the start of the run), then the value.
 pub type Sample = [f64; 2];
 
 /// What stands above every figure, and what a reader who cannot see it is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Heading {
     /// The finding in a sentence, e.g. "9.4 % of attempts refused, nearly all in the burst". Wraps over several lines.
     pub title: String,

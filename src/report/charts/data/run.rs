@@ -1,36 +1,41 @@
 //! Figures of one run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::common::{Heading, Sample};
 use super::gaps;
 
 /// A named curve.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
     /// Name in the legend.
     pub name: String,
     /// Samples in ascending x.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub points: Vec<Sample>,
 }
 
 /// Lowest, mean and highest of many members over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Band {
     /// Lowest of the members, at ascending times.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub low: Vec<Sample>,
     /// Their mean.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub mean: Vec<Sample>,
     /// Highest of the members.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub high: Vec<Sample>,
 }
 
 /// Members one by one while they are few, else as a band.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Spread {
     /// One curve for each member; at most eight stay readable, more are drawn as a band of them.
     Each(Vec<Curve>),
@@ -45,7 +50,7 @@ impl Default for Spread {
 }
 
 /// Why an instant is marked by a vertical line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum MarkKind {
     /// A threshold update was posted.
     Post,
@@ -56,7 +61,7 @@ pub enum MarkKind {
 }
 
 /// A marked instant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// Seconds since the start.
     pub at: f64,
@@ -67,7 +72,7 @@ pub struct Mark {
 }
 
 /// The span of simulated time that a figure covers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeFrame {
     /// First instant, seconds since the start of the run.
     pub start: f64,
@@ -78,7 +83,7 @@ pub struct TimeFrame {
 }
 
 /// Overload responses over time by reason, in bins of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusals {
     /// Start of each bin, ascending; a bin ends where the next one starts, the last one at the end of the frame.
     pub bins: Vec<f64>,
@@ -87,25 +92,28 @@ pub struct Refusals {
 }
 
 /// One reason of refusal.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// Its name, e.g. `all_workers_busy`.
     pub name: String,
     /// Share of attempts refused for it, one per bin.
     #[serde(deserialize_with = "gaps::values")]
+    #[schemars(with = "Vec<Option<f64>>")]
     pub shares: Vec<f64>,
 }
 
 /// Engine slots and overflow queue of one worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerOccupancy {
     /// Name of the worker.
     pub name: String,
     /// Engine slots in use over time.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub slots: Vec<Sample>,
     /// Requests truly waiting in the overflow queue over time.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub queue: Vec<Sample>,
     /// N, `None` without a gate.
     pub slot_limit: Option<f64>,
@@ -114,7 +122,7 @@ pub struct WorkerOccupancy {
 }
 
 /// Engine slots and overflow queues of a fleet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Occupancy {
     /// Worker by worker; more than eight are drawn as a band of them.
     Workers(Vec<WorkerOccupancy>),
@@ -132,21 +140,24 @@ pub enum Occupancy {
 }
 
 /// How many workers were busy, out of how many.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyCount {
     /// Workers in the excluded set by the monitor over time.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub busy: Vec<Sample>,
     /// Workers under a lease over time; may be empty.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub leased: Vec<Sample>,
     /// Registered workers over time.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub discovered: Vec<Sample>,
 }
 
 /// A load per rank against the thresholds it is compared with.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPanel {
     /// The load: used KV blocks over `kv_total_blocks` (a share), or active prefill tokens.
     pub load: Spread,
@@ -155,7 +166,7 @@ pub struct LoadPanel {
 }
 
 /// Rank loads against thresholds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loads {
     /// Decode: share of KV blocks in use.
     pub decode: Option<LoadPanel>,
@@ -164,7 +175,7 @@ pub struct Loads {
 }
 
 /// A run at a glance: panels on one time axis. A panel without data is left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewData {
     /// Title and description.
     pub heading: Heading,
@@ -181,7 +192,7 @@ pub struct OverviewData {
 }
 
 /// What flows through the cluster over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficData {
     /// Title and description.
     pub heading: Heading,
@@ -189,23 +200,28 @@ pub struct TrafficData {
     pub time: TimeFrame,
     /// Requests offered per second, from each instant on.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub offered: Vec<Sample>,
     /// Attempts per second.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub attempts: Vec<Sample>,
     /// Requests completed within the latency targets, per second.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub goodput: Vec<Sample>,
     /// Attempts per second that workers computed for nobody; empty where there were none.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub orphans: Vec<Sample>,
     /// Requests in the system or waiting to retry.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub unfinished: Vec<Sample>,
 }
 
 /// 529 rate by reason over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalsData {
     /// Title and description.
     pub heading: Heading,
@@ -216,7 +232,7 @@ pub struct RefusalsData {
 }
 
 /// Engine slots and overflow queue against N and Q.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OccupancyData {
     /// Title and description.
     pub heading: Heading,
@@ -227,7 +243,7 @@ pub struct OccupancyData {
 }
 
 /// Rank loads against thresholds over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadsData {
     /// Title and description.
     pub heading: Heading,
@@ -238,7 +254,7 @@ pub struct LoadsData {
 }
 
 /// Why a worker takes no request just now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum BusyState {
     /// Every rank busy by its decode blocks.
     Decode,
@@ -253,7 +269,7 @@ pub enum BusyState {
 }
 
 /// A span of time in one state. Time outside all spans is "eligible".
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusySpan {
     /// First instant, seconds.
     pub from: f64,
@@ -264,7 +280,7 @@ pub struct BusySpan {
 }
 
 /// The states of one worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyRow {
     /// Name of the worker.
     pub name: String,
@@ -273,7 +289,7 @@ pub struct BusyRow {
 }
 
 /// Busy set as a timeline per worker; more than 64 workers are drawn in groups of neighbours.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyData {
     /// Title and description.
     pub heading: Heading,
@@ -284,7 +300,7 @@ pub struct BusyData {
 }
 
 /// When a stage of a threshold update was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Stage {
     /// This many seconds after the post (0 or more).
     After(f64),
@@ -297,7 +313,7 @@ pub enum Stage {
 }
 
 /// The stages of one post at one frontend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PostStages {
     /// Which post at which frontend, and what it changed.
     pub label: String,
@@ -316,7 +332,7 @@ pub struct PostStages {
 }
 
 /// Stages of threshold updates. More than ten posts are drawn as distributions of the delays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdatesData {
     /// Title and description.
     pub heading: Heading,
@@ -325,12 +341,13 @@ pub struct UpdatesData {
 }
 
 /// Distribution of one latency.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyCurve {
     /// Its name, e.g. "time to first token".
     pub name: String,
     /// Latency in seconds (above 0), then share of requests at or below it; both ascending.
     #[serde(deserialize_with = "gaps::samples")]
+    #[schemars(with = "Vec<[Option<f64>; 2]>")]
     pub cumulative: Vec<Sample>,
     /// Percentiles to mark: name ("p99") and latency in seconds.
     pub quantiles: Vec<(String, f64)>,
@@ -339,7 +356,7 @@ pub struct LatencyCurve {
 }
 
 /// Which side of a distribution is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Tail {
     /// Share of requests at or below a latency.
     #[default]
@@ -349,7 +366,7 @@ pub enum Tail {
 }
 
 /// Latency distributions, one panel each.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyData {
     /// Title and description.
     pub heading: Heading,

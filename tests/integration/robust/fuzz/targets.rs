@@ -3,13 +3,21 @@
 use std::fs;
 use std::path::PathBuf;
 
+use shedcast::calibrate::profile::Profile;
+use shedcast::calibrate::timings::{TimingOptions, Timings};
+use shedcast::calibrate::{CalibrationError, ColumnNames, EngineFacts, RunLog, TickSeries, TimeUnit, fit_points};
 use shedcast::engine::Streams;
+use shedcast::experiment::plan::Goal;
+use shedcast::experiment::plan::journal::Journal as PlanJournal;
 use shedcast::experiment::sweep::{Grid, Journal, Precision, Target as SweepTarget, merge, parse_range};
 use shedcast::replay::{Record, replay, verify};
 use shedcast::scenario::{Document, Place, Scenario, SetOption, trace_config};
 use shedcast::units::SimTime;
+use shedcast::verify::counters::Counters;
 use shedcast::workload::config::WorkloadConfig;
+use shedcast::workload::empirical::token_counts;
 use shedcast::workload::inspect::inspect;
+use shedcast::workload::pairs::{PairColumns, read_pairs, write_pairs};
 use shedcast::workload::trace::ServeGenClient;
 use shedcast::workload::{Bounds, RequestSource};
 
@@ -137,6 +145,13 @@ const WAYS: [&[&str]; 5] = [
     &["trace.window_start=1s", "trace.window_end=1h", "trace.dequantise=1s", "trace.max_input_tokens=100"],
 ];
 
+/// A folder in memory where there is one.
+fn folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a temporary folder")
+}
+
 impl Trace {
     pub fn csv() -> Self {
         Self::new("trace-csv", "a_million_csv_traces", "trace.csv")
@@ -151,9 +166,7 @@ impl Trace {
     }
 
     fn new(name: &'static str, test: &'static str, file: &str) -> Self {
-        let memory = std::path::Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let folder = folder.expect("a temporary folder");
+        let folder = folder();
         let file = folder.path().join(file);
         Self { name, test, folder, file }
     }
@@ -225,7 +238,7 @@ impl Target for Replay {
     }
 }
 
-/// `--grid`, `--target` and `--until-halfwidth`.
+/// `--grid`, `--target`, of sweeps and of plans, and `--until-halfwidth`.
 pub struct GridText;
 
 impl Target for GridText {
@@ -239,7 +252,8 @@ impl Target for GridText {
 
     fn execute(&mut self, bytes: &[u8], _: u64) -> Result<&'static str, String> {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok("no UTF-8") };
-        let refusals = [parse_range(text).err(), SweepTarget::parse(text).err(), Precision::parse(text).err()];
+        let refusals =
+            [parse_range(text).err(), SweepTarget::parse(text).err(), Goal::parse(text).err(), Precision::parse(text).err()];
         for (message, hint) in refusals.into_iter().flatten() {
             check_message(&message)?;
             check_message(&hint)?;
@@ -287,6 +301,162 @@ impl Target for JournalText {
                 Ok("taken")
             }
             Err(error) => check_message(&error.to_string()),
+        }
+    }
+}
+
+/// A journal of a plan.
+pub struct PlanJournalText;
+
+impl Target for PlanJournalText {
+    fn name(&self) -> &'static str {
+        "plan-journal"
+    }
+
+    fn test(&self) -> &'static str {
+        "a_million_plan_journals"
+    }
+
+    fn execute(&mut self, bytes: &[u8], _: u64) -> Result<&'static str, String> {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok("no UTF-8") };
+        let journal = match PlanJournal::parse(text) {
+            Ok(journal) => journal,
+            Err(message) => return check_message(&message),
+        };
+        if text.get(..journal.whole_bytes).is_none_or(|whole| !whole.ends_with('\n')) {
+            return Err("its whole lines end within one".to_owned());
+        }
+        // What was understood can be written and is understood again.
+        let again: String =
+            std::iter::once(journal.header.to_line()).chain(journal.records.iter().map(|r| r.to_line())).collect();
+        match PlanJournal::parse(&again) {
+            Ok(same) if same.header == journal.header && same.records == journal.records => Ok("taken"),
+            Ok(_) => Err("read again it means something else".to_owned()),
+            Err(message) => Err(format!("read again: {message}")),
+        }
+    }
+}
+
+/// What `calibrate` reads: logs, series, configurations, tables, grids and profiles, each file as every kind.
+pub struct Measurements {
+    folder: tempfile::TempDir,
+}
+
+impl Measurements {
+    pub fn new() -> Self {
+        Self { folder: folder() }
+    }
+}
+
+impl Target for Measurements {
+    fn name(&self) -> &'static str {
+        "measurements"
+    }
+
+    fn test(&self) -> &'static str {
+        "a_million_measurements"
+    }
+
+    fn execute(&mut self, bytes: &[u8], number: u64) -> Result<&'static str, String> {
+        // An archive is one by its content, all else by what it is asked to be.
+        let kind = if bytes.starts_with(b"PK") { 0 } else { 1 + number % 7 };
+        let name = ["a.npz", "a.json", "a.csv", "a.jsonl", "a.json", "a.csv", "a.json", "a.csv"][kind as usize];
+        let path = self.folder.path().join(name);
+        fs::write(&path, bytes).map_err(|error| error.to_string())?;
+        let names = ColumnNames::default();
+        let read_profile = |paths: &[PathBuf]| {
+            let profile = Profile::read(paths)?;
+            fit_points(&profile.prefill, &profile.decode, 1.0).map(drop)
+        };
+        let read: Result<(), CalibrationError> = match kind {
+            0 => read_profile(&[path.clone(), path]),
+            1 => read_profile(&[path]),
+            2 | 3 => RunLog::read(&path, TimeUnit::Seconds, &names).map(drop),
+            4 => EngineFacts::read(&path).map(drop),
+            7 => TickSeries::read(&path, &[]).map(drop),
+            _ => Timings::read(&path, &TimingOptions::default())
+                .and_then(|timings| fit_points(&timings.prefill, &timings.decode, 1.0))
+                .map(drop),
+        };
+        read.map_or_else(|error| check_message(&error.to_string()), |()| Ok("taken"))
+    }
+}
+
+/// Exported counters that `verify --against` reads.
+pub struct CounterText {
+    folder: tempfile::TempDir,
+}
+
+impl CounterText {
+    pub fn new() -> Self {
+        Self { folder: folder() }
+    }
+}
+
+impl Target for CounterText {
+    fn name(&self) -> &'static str {
+        "counters"
+    }
+
+    fn test(&self) -> &'static str {
+        "a_million_counters"
+    }
+
+    fn execute(&mut self, bytes: &[u8], number: u64) -> Result<&'static str, String> {
+        let path = self.folder.path().join("counters");
+        fs::write(&path, bytes).map_err(|error| error.to_string())?;
+        match Counters::read(&path, number.is_multiple_of(2).then_some(5.0)) {
+            Ok(counters) if !counters.length().is_finite() => Err("an endless recording".to_owned()),
+            Ok(counters) => {
+                for metric in counters.metrics() {
+                    counters.growth(metric, 0.0, counters.length());
+                    counters.level(metric, 0.0, counters.length());
+                }
+                Ok("taken")
+            }
+            Err(error) => check_message(&error.to_string()),
+        }
+    }
+}
+
+/// Files of lengths that a scenario names.
+pub struct LengthFile {
+    folder: tempfile::TempDir,
+}
+
+impl LengthFile {
+    pub fn new() -> Self {
+        Self { folder: folder() }
+    }
+}
+
+impl Target for LengthFile {
+    fn name(&self) -> &'static str {
+        "lengths"
+    }
+
+    fn test(&self) -> &'static str {
+        "a_million_length_files"
+    }
+
+    fn execute(&mut self, bytes: &[u8], number: u64) -> Result<&'static str, String> {
+        let path = self.folder.path().join("lengths.csv");
+        fs::write(&path, bytes).map_err(|error| error.to_string())?;
+        let weight = number.is_multiple_of(2).then_some("weight");
+        if let Err(error) = token_counts(&path, "input_tokens", weight) {
+            check_message(&error.to_string())?;
+        }
+        let pairs = match read_pairs(&path, &PairColumns::default()) {
+            Ok(pairs) => pairs,
+            Err(error) => return check_message(&error.to_string()),
+        };
+        let mut written = Vec::new();
+        write_pairs(&pairs, &mut written).map_err(|error| error.to_string())?;
+        fs::write(&path, written).map_err(|error| error.to_string())?;
+        match read_pairs(&path, &PairColumns::default()) {
+            Ok(again) if again == pairs => Ok("taken"),
+            Ok(_) => Err("written and read again it means something else".to_owned()),
+            Err(error) => Err(format!("written and read again: {error}")),
         }
     }
 }

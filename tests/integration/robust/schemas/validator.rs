@@ -57,6 +57,14 @@ fn unfit(
             check(root, schema, value, path, &mut inner);
             inner.is_empty()
         }),
+        "oneOf" => {
+            let fitting = |schema: &&Value| {
+                let mut inner = Vec::new();
+                check(root, schema, value, path, &mut inner);
+                inner.is_empty()
+            };
+            says.as_array().expect("a list").iter().filter(fitting).count() == 1
+        }
         "allOf" => {
             says.as_array().expect("a list").iter().for_each(|schema| check(root, schema, value, path, found));
             true
