@@ -12,13 +12,18 @@ const CALLS: u64 = 1_000;
 /// Workers and their ranks.
 const FLEETS: [(u32, u32); 4] = [(4, 1), (16, 4), (64, 1), (256, 4)];
 
+/// A fleet's size as a bench's name tells it.
+fn size(workers: u32, ranks: u32) -> String {
+    format!("{workers}x{ranks}")
+}
+
 fn decisions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decision");
     group.throughput(Throughput::Elements(CALLS));
     for (name, mode) in MODES {
         for (workers, ranks) in FLEETS {
             let mut bench = Bench::new(mode, workers, ranks);
-            group.bench_function(BenchmarkId::new(name, workers * ranks), |b| b.iter(|| bench.decide(CALLS)));
+            group.bench_function(BenchmarkId::new(name, size(workers, ranks)), |b| b.iter(|| bench.decide(CALLS)));
         }
     }
     group.finish();
@@ -29,7 +34,7 @@ fn loads(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(CALLS));
     for (workers, ranks) in FLEETS {
         let mut bench = Bench::new(MODES[0].1, workers, ranks);
-        group.bench_function(BenchmarkId::from_parameter(workers * ranks), |b| b.iter(|| bench.load(CALLS)));
+        group.bench_function(BenchmarkId::from_parameter(size(workers, ranks)), |b| b.iter(|| bench.load(CALLS)));
     }
     group.finish();
 }
