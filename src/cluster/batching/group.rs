@@ -143,6 +143,11 @@ pub trait StepGroup {
     /// Ends the step that ends at `now`; appends what it brings to `out`.
     fn end(&mut self, now: SimTime, out: &mut Vec<StepEvent>);
 
+    /// The key of the sequence that will probably complete first: a hint only, for those who fetch ahead what they keep of it.
+    fn next_to_complete(&self) -> Option<u32> {
+        None
+    }
+
     /// Sequences of a rank with a seat, and waiting for one.
     fn occupancy(&self, rank: u32) -> (u32, u32);
 

@@ -10,6 +10,9 @@ use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 use crate::units::SimTime;
 
+/// Attempts in the system that caches near the processor may not hold.
+const BEYOND_CACHES: usize = 2_048;
+
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// An attempt that has a slot starts to compute, or to wait for a seat on its rank.
     pub(super) fn compute(&mut self, index: u32, id: u32) {
@@ -89,10 +92,22 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
             let g = &mut self.groups[group as usize];
             g.dirty = false;
             if let Some(end) = g.steps.start(self.now) {
+                self.fetch_ahead(group);
                 self.follow(group, Next::EndAt(end));
             }
         }
         self.dirty.clear();
+    }
+
+    /// Looks at the attempt that will probably complete next in this group: nothing waits for it now, and when it completes it is at
+    /// hand. Decides nothing.
+    #[inline]
+    fn fetch_ahead(&self, group: u32) {
+        if self.attempts.len() >= BEYOND_CACHES
+            && let Some(key) = self.groups[group as usize].steps.next_to_complete()
+        {
+            std::hint::black_box(self.attempts.get(key).map(|attempt| attempt.start));
+        }
     }
 
     /// A step of a group ends.
