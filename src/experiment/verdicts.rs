@@ -15,6 +15,7 @@ use super::result::{Point, RunEnd, RunResult};
 use crate::cluster::config::{WorkerEngine, WorkerType};
 use crate::scenario::{Scenario, Warning};
 use crate::stats::backlog_trend;
+use crate::stats::text::count;
 
 /// Codes of the warnings that a run can give.
 pub mod codes {
@@ -94,7 +95,8 @@ fn unservable(scenario: &Scenario, result: &RunResult) -> Option<Warning> {
         cause: format!(
             "has no worker for {} of {} requests: prompt and answer together may have {longest} tokens at most (`max_model_len`, and \
              `kv_total_blocks` of a rank)",
-            requests.unservable, requests.offered
+            count(requests.unservable),
+            count(requests.offered)
         ),
         next_step: "raise these limits, or let the workload have shorter requests".to_owned(),
     })
@@ -147,7 +149,10 @@ mod tests {
         result.warnings.iter().filter(|w| w.code == code).map(Warning::to_string).collect()
     }
 
-    const GATED: &str = "engine_request_limit = 2\nrequest_queue_limit = 2";
+    /// One worker that holds four requests.
+    fn gated(clients: &str) -> String {
+        closed_loop("workers = 1\nengine_request_limit = 2\nrequest_queue_limit = 2", clients)
+    }
 
     fn closed_loop(fleet: &str, clients: &str) -> String {
         format!(
@@ -157,8 +162,8 @@ mod tests {
 
     #[test]
     fn users_who_are_refused_at_once_and_send_at_once_do_not_run_for_ever() {
-        let gated = closed_loop(&format!("workers = 1\n{GATED}"), "max_in_flight = 5");
-        let [fast, plain] = [EngineKind::Coalesced, EngineKind::Stepwise].map(|engine| result(&gated, engine));
+        let endless = gated("max_in_flight = 5");
+        let [fast, plain] = [EngineKind::Coalesced, EngineKind::Stepwise].map(|engine| result(&endless, engine));
         assert_eq!(fast.whole.requests.offered, plain.whole.requests.offered, "the bound is no matter of the engine");
         let nobody = result(&closed_loop("workers = 0", "max_in_flight = 5"), EngineKind::Coalesced);
         for result in [fast, nobody] {
@@ -171,14 +176,15 @@ mod tests {
 
     #[test]
     fn users_whom_the_gates_hold_and_many_refusals_of_one_instant_run_on() {
-        let held = result(&closed_loop(&format!("workers = 1\n{GATED}"), "max_in_flight = 4"), EngineKind::Coalesced);
+        let held = result(&gated("max_in_flight = 4"), EngineKind::Coalesced);
         assert_eq!((held.end, held.whole.requests.lost_to_overload), (RunEnd::Horizon, 0));
         let waits = "max_in_flight = 5\nretry = { statuses = [529], attempts = 3, initial = \"100ms\" }";
-        let waits = result(&closed_loop(&format!("workers = 1\n{GATED}"), waits), EngineKind::Coalesced);
+        let waits = result(&gated(waits), EngineKind::Coalesced);
         assert!(waits.end == RunEnd::Horizon && waits.whole.requests.lost_to_overload > 0);
         // Many sends of one instant, with an end.
         let text = format!(
-            "horizon = \"1m\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\n{GATED}\n[[workload.requests]]\nat = \"1s\"\ncount = 20000\n\
+            "horizon = \"1m\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\nengine_request_limit = 2\n\
+             request_queue_limit = 2\n[[workload.requests]]\nat = \"1s\"\ncount = 20000\n\
              input_tokens = 1\noutput_tokens = 1\n[clients]\nretry = {{ statuses = [529], attempts = 3 }}\n"
         );
         let burst = result(&text, EngineKind::Coalesced);
@@ -195,7 +201,12 @@ mod tests {
         };
         let fits = result(&text(5), EngineKind::Coalesced);
         assert_eq!((fits.whole.requests.completed, said(&fits, codes::UNSERVABLE).as_str()), (3, ""));
-        let long = said(&result(&text(6), EngineKind::Coalesced), codes::UNSERVABLE);
+        let never = result(
+            &text(6).replace("[[workload", "[frontend]\nactive_decode_blocks_threshold = 0.5\n[[workload"),
+            EngineKind::Coalesced,
+        );
+        assert_eq!(said(&never, codes::NEVER_EVALUABLE), "", "nothing was routed: the threshold is not at fault");
+        let long = said(&never, codes::UNSERVABLE);
         assert!(long.contains("for 3 of 3 requests") && long.contains("65 tokens at most"), "{long}");
     }
 

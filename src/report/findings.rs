@@ -353,7 +353,7 @@ mod tests {
         let checks = changes("active_decode_blocks_threshold = 0.05\noverload_lease = \"0s\"", "");
         assert!(checks.contains("The frontends' checks decided 100 % of the refusals."), "{checks}");
         for said in [gates, checks] {
-            assert!(said.contains("each judged alone with all else as it was.") && said.contains("`shedcast compare`"), "{said}");
+            assert!(said.contains("each judged alone, all else as it was.") && said.contains("`shedcast compare`"), "{said}");
         }
     }
 }

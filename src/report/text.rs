@@ -118,7 +118,7 @@ fn refusals(summary: &Summary) -> Vec<Fact> {
     ];
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        said.push(routed_without(setting, &share(n)) + "; what a change does to the whole run, `shedcast compare` tells");
+        said.push(routed_without(setting, &share(n)) + " (whole runs: `shedcast compare`)");
     }
     vec![Fact { name: "refused", said }]
 }

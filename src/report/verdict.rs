@@ -64,7 +64,7 @@ pub fn greater_loss(summary: &Summary) -> Option<(String, Loss)> {
 
 /// What is said of a share of refusals behind a setting: it is a figure of single requests, not of another run.
 pub fn routed_without(setting: &str, share: &str) -> String {
-    format!("without {setting}, {share} of the refused would have been routed, each judged alone with all else as it was")
+    format!("without {setting}, {share} of the refused would have been routed, each judged alone, all else as it was")
 }
 
 /// The reasons with their shares, the greatest first, and the check that decided most exclusions.

@@ -66,8 +66,9 @@ impl MonitorEnd {
 /// Configured checks that nothing was ever held against.
 pub(super) fn never_evaluable(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
-    // Without requests there was nothing to report, and without workers nobody to do it, which is told of the fleet.
-    if result.whole.requests.offered == 0 || scenario.fleet.worker_count() == 0 {
+    // Where no attempt came to be routed there was nothing to report: that is told by itself, and no threshold is at fault.
+    let attempts = &result.whole.attempts;
+    if attempts.started == attempts.unservable + attempts.unavailable {
         return warnings;
     }
     let configured = |of: fn(&BusyThresholds) -> bool| result.monitors.iter().any(|m| of(&m.thresholds));
