@@ -182,12 +182,10 @@ mod tests {
         let waits = result(&gated(waits), EngineKind::Coalesced);
         assert!(waits.end == RunEnd::Horizon && waits.whole.requests.lost_to_overload > 0);
         // Many sends of one instant, with an end.
-        let text = format!(
-            "horizon = \"1m\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\nengine_request_limit = 2\n\
+        let text = "horizon = \"1m\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\nengine_request_limit = 2\n\
              request_queue_limit = 2\n[[workload.requests]]\nat = \"1s\"\ncount = 20000\n\
-             input_tokens = 1\noutput_tokens = 1\n[clients]\nretry = {{ statuses = [529], attempts = 3 }}\n"
-        );
-        let burst = result(&text, EngineKind::Coalesced);
+             input_tokens = 1\noutput_tokens = 1\n[clients]\nretry = { statuses = [529], attempts = 3 }\n";
+        let burst = result(text, EngineKind::Coalesced);
         assert_eq!((burst.end, burst.whole.requests.completed), (RunEnd::Horizon, 4));
     }
 
