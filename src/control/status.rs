@@ -37,6 +37,9 @@ pub enum RefusalClass {
 /// Status of [`RefusalClass::Unavailable`].
 pub const UNAVAILABLE_STATUS: u16 = 503;
 
+/// Status of an answer that broke off.
+pub const BROKEN_STATUS: u16 = 500;
+
 impl RefusalReason {
     /// All reasons, in the order of reports.
     pub const ALL: [Self; 4] = [Self::AllWorkersBusy, Self::WorkerAtCapacity, Self::PinnedWorkerBusy, Self::Unavailable];

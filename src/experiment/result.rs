@@ -22,6 +22,8 @@ pub enum RunEnd {
     MaxEvents,
     /// The bound on requests in the system was reached.
     MaxRequestsInSystem,
+    /// Clients sent again and again within one instant, without end.
+    TimeStandsStill,
     /// The user stopped it.
     Interrupted,
 }
@@ -34,6 +36,7 @@ impl RunEnd {
             Self::Drained => "drained",
             Self::MaxEvents => "max_events",
             Self::MaxRequestsInSystem => "max_requests_in_system",
+            Self::TimeStandsStill => "time_stands_still",
             Self::Interrupted => "interrupted",
         }
     }

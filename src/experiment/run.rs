@@ -62,6 +62,7 @@ fn run_with<G: StepGroup, S: Sink>(
         Ended::Drained => RunEnd::Drained,
         Ended::MaxEvents => RunEnd::MaxEvents,
         Ended::MaxRequestsInSystem => RunEnd::MaxRequestsInSystem,
+        Ended::TimeStandsStill => RunEnd::TimeStandsStill,
         Ended::Interrupted => RunEnd::Interrupted,
     };
     let (now, source) = (simulation.now(), simulation.source());

@@ -11,9 +11,11 @@ pub(super) use idle::IdleTimes;
 pub(super) use recovery::recovery;
 pub use recovery::{Flow, Recovery};
 
-use super::result::{Point, RunResult};
+use super::result::{Point, RunEnd, RunResult};
+use crate::cluster::config::{WorkerEngine, WorkerType};
 use crate::scenario::{Scenario, Warning};
 use crate::stats::backlog_trend;
+use crate::stats::text::count;
 
 /// Codes of the warnings that a run can give.
 pub mod codes {
@@ -25,6 +27,8 @@ pub mod codes {
     pub const INCOMPLETE: &str = "incomplete";
     /// Nothing arrived.
     pub const NO_REQUESTS: &str = "no_requests";
+    /// Requests that no worker can ever take.
+    pub const UNSERVABLE: &str = "unservable";
     /// A configured check whose signal or capacity never came.
     pub const NEVER_EVALUABLE: &str = "never_evaluable";
     /// A configured check whose line no rank can cross.
@@ -45,6 +49,7 @@ pub mod codes {
 pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(saturated(scenario, result));
+    warnings.extend(unservable(scenario, result));
     warnings.extend(recovery::does_not_recover(scenario, result));
     warnings.extend(checks::never_evaluable(scenario, result));
     warnings.extend(checks::cannot_fire(scenario));
@@ -55,8 +60,12 @@ pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
         warnings.push(Warning {
             code: codes::INCOMPLETE,
             subject: result.end.name().to_owned(),
-            cause: format!("the run ended at {} before what the scenario asks for", result.ended_at),
-            next_step: "raise the bound under [limits], or ask for less".to_owned(),
+            cause: ended_early(result),
+            next_step: match result.end {
+                RunEnd::TimeStandsStill => "let users think (`clients.closed_loop.think_time`), or retry after a wait",
+                _ => "raise the bound under [limits], or ask for less",
+            }
+            .to_owned(),
         });
     }
     if result.whole.requests.offered == 0 {
@@ -68,6 +77,41 @@ pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
         });
     }
     warnings
+}
+
+/// Requests that fit no worker, and what would fit.
+fn unservable(scenario: &Scenario, result: &RunResult) -> Option<Warning> {
+    let requests = &result.whole.requests;
+    // The last token of an answer is never read back: it takes no block.
+    let longest = |of: &WorkerType| {
+        let WorkerEngine::Batching(engine) = &of.engine else { return None };
+        let pool = of.kv_total_blocks?.saturating_mul(u64::from(of.kv_cache_block_size)).saturating_add(1);
+        Some(engine.max_model_len.map_or(pool, |limit| limit.min(pool)))
+    };
+    let longest = scenario.fleet.types.iter().filter_map(longest).max().filter(|_| requests.unservable > 0)?;
+    Some(Warning {
+        code: codes::UNSERVABLE,
+        subject: "fleet".to_owned(),
+        cause: format!(
+            "has no worker for {} of {} requests: prompt and answer together may have {longest} tokens at most (`max_model_len`, and \
+             `kv_total_blocks` of a rank)",
+            count(requests.unservable),
+            count(requests.offered)
+        ),
+        next_step: "raise these limits, or let the workload have shorter requests".to_owned(),
+    })
+}
+
+/// That a run did not go as far as the scenario asks, in words.
+fn ended_early(result: &RunResult) -> String {
+    let at = result.ended_at;
+    match result.end {
+        RunEnd::TimeStandsStill => format!(
+            "simulated time stood still at {at}, and the run ended there: requests were over at once (refused, most likely), and their \
+             clients sent again at once, more than 1,000,000 times"
+        ),
+        _ => format!("the run ended at {at} before what the scenario asks for"),
+    }
 }
 
 /// Whether the backlog grew over the last half of the run (one-sided t test between batch means, at 99 %).
@@ -87,4 +131,88 @@ fn saturated(scenario: &Scenario, result: &RunResult) -> Option<Warning> {
         ),
         next_step: "latencies of such a run grow with its length: add workers, lower the rate, or set limits".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Remote;
+    use crate::experiment::{EngineKind, RunOptions, run};
+    use crate::units::SimTime;
+
+    fn result(text: &str, engine: EngineKind) -> RunResult {
+        let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+        run(&scenario, RunOptions { engine, ..RunOptions::default() }, (), &Remote::default()).unwrap().0
+    }
+
+    fn said(result: &RunResult, code: &str) -> String {
+        result.warnings.iter().filter(|w| w.code == code).map(Warning::to_string).collect()
+    }
+
+    /// One worker that holds four requests.
+    fn gated(clients: &str) -> String {
+        closed_loop("workers = 1\nengine_request_limit = 2\nrequest_queue_limit = 2", clients)
+    }
+
+    fn closed_loop(fleet: &str, clients: &str) -> String {
+        format!(
+            "horizon = \"1m\"\n[fleet]\nservice_time = \"1s\"\n{fleet}\n[workload]\ninput_tokens = 10\noutput_tokens = 1\n[clients]\n{clients}\n"
+        )
+    }
+
+    #[test]
+    fn users_who_are_refused_at_once_and_send_at_once_do_not_run_for_ever() {
+        let endless = gated("max_in_flight = 5");
+        let [fast, plain] = [EngineKind::Coalesced, EngineKind::Stepwise].map(|engine| result(&endless, engine));
+        assert_eq!(fast.whole.requests.offered, plain.whole.requests.offered, "the bound is no matter of the engine");
+        let nobody = result(&closed_loop("workers = 0", "max_in_flight = 5"), EngineKind::Coalesced);
+        for result in [fast, nobody] {
+            assert_eq!((result.end, result.ended_at), (RunEnd::TimeStandsStill, SimTime::ZERO));
+            assert_eq!(result.whole.requests.accounted(), result.whole.requests.offered);
+            assert_eq!(result.whole.attempts.accounted(), result.whole.attempts.started);
+            assert!(said(&result, codes::INCOMPLETE).contains("simulated time stood still"), "{:?}", result.warnings);
+        }
+    }
+
+    #[test]
+    fn users_whom_the_gates_hold_and_many_refusals_of_one_instant_run_on() {
+        let held = result(&gated("max_in_flight = 4"), EngineKind::Coalesced);
+        assert_eq!((held.end, held.whole.requests.lost_to_overload), (RunEnd::Horizon, 0));
+        let waits = "max_in_flight = 5\nretry = { statuses = [529], attempts = 3, initial = \"100ms\" }";
+        let waits = result(&gated(waits), EngineKind::Coalesced);
+        assert!(waits.end == RunEnd::Horizon && waits.whole.requests.lost_to_overload > 0);
+        // Many sends of one instant, with an end.
+        let text = "horizon = \"1m\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\nengine_request_limit = 2\n\
+             request_queue_limit = 2\n[[workload.requests]]\nat = \"1s\"\ncount = 20000\n\
+             input_tokens = 1\noutput_tokens = 1\n[clients]\nretry = { statuses = [529], attempts = 3 }\n";
+        let burst = result(text, EngineKind::Coalesced);
+        assert_eq!((burst.end, burst.whole.requests.completed), (RunEnd::Horizon, 4));
+    }
+
+    #[test]
+    fn requests_that_fit_no_worker_are_warned_of_with_what_would_fit() {
+        let text = |output: u32| {
+            format!(
+                "horizon = \"1m\"\n[fleet]\nworkers = 1\nengine = \"h100-llama-3.1-8b-bf16-vllm\"\nkv_total_blocks = 4\nkv_cache_block_size = 16\n\
+                 [[workload.requests]]\nat = \"1s\"\ncount = 3\ninput_tokens = 60\noutput_tokens = {output}\n"
+            )
+        };
+        let fits = result(&text(5), EngineKind::Coalesced);
+        assert_eq!((fits.whole.requests.completed, said(&fits, codes::UNSERVABLE).as_str()), (3, ""));
+        let never = result(
+            &text(6).replace("[[workload", "[frontend]\nactive_decode_blocks_threshold = 0.5\n[[workload"),
+            EngineKind::Coalesced,
+        );
+        assert_eq!(said(&never, codes::NEVER_EVALUABLE), "", "nothing was routed: the threshold is not at fault");
+        let long = said(&never, codes::UNSERVABLE);
+        assert!(long.contains("for 3 of 3 requests") && long.contains("65 tokens at most"), "{long}");
+    }
+
+    #[test]
+    fn a_fleet_without_workers_is_not_told_to_change_its_thresholds() {
+        let text = "horizon = \"1s\"\n[fleet]\nworkers = 0\nservice_time = \"1s\"\n[frontend]\nrouter_mode = \"kv\"\n\
+                    active_decode_blocks_threshold = 0.5\n[[workload.requests]]\nat = \"0s\"\ninput_tokens = 1\noutput_tokens = 1\n";
+        let result = result(text, EngineKind::Coalesced);
+        assert_eq!((result.whole.requests.lost_to_unavailability, said(&result, codes::NEVER_EVALUABLE).as_str()), (1, ""));
+    }
 }

@@ -5,10 +5,13 @@ use super::marks::instant;
 use super::run_charts::RunCharts;
 use super::summary::{Named, Summary};
 use super::text::targets;
-use super::verdict::admitting_setting;
+use super::verdict::{Loss, admitting_setting, greater_loss, routed_without};
+use crate::control::RefusalReason;
 use crate::stats::text::{count, duration, percent, significant};
 
 const NANOS_PER_SECOND: f64 = 1e9;
+/// Causes of fewer refusals are not explained.
+const LEAST_SHARE: f64 = 0.05;
 
 /// Sentences under the four questions of an operator; names of settings stand in back quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +44,10 @@ fn what(summary: &Summary) -> Vec<String> {
     if requests.offered == 0 {
         return vec!["No request arrived.".to_owned()];
     }
-    let mut said = vec![if attempts.refused == 0 {
+    let lead = greater_loss(summary).map(|(lead, _)| lead + ".");
+    let refusals = if attempts.refused == 0 && lead.is_some() {
+        "No attempt was refused.".to_owned()
+    } else if attempts.refused == 0 {
         format!("No attempt was refused: {} of {} requests completed.", count(requests.completed), count(requests.offered))
     } else {
         format!(
@@ -53,7 +59,8 @@ fn what(summary: &Summary) -> Vec<String> {
             count(requests.offered),
             summary.total.lost_to_overload_share.map(percent).unwrap_or_default()
         )
-    }];
+    };
+    let mut said: Vec<String> = lead.into_iter().chain([refusals]).collect();
     let outcomes = requests.outcomes();
     let others: Vec<String> = outcomes
         .iter()
@@ -199,7 +206,8 @@ fn change(summary: &Summary) -> Vec<String> {
     let mut said: Vec<String> = decided
         .iter()
         .map(|(n, setting)| {
-            format!("Without {} alone, {} of the refused attempts would have been routed.", quoted(setting), share(n.attempts))
+            let sentence = routed_without(&quoted(setting), &share(n.attempts));
+            format!("W{}.", &sentence[1..])
         })
         .collect();
     said.extend(room(summary));
@@ -211,7 +219,8 @@ fn change(summary: &Summary) -> Vec<String> {
         return idle(summary);
     }
     said.push(
-        "Compare settings before choosing one: `shedcast sweep resolved.toml --grid PATH=VALUES --target 'rate_529<=1%'`."
+        "In the whole run another limit may take over where one is raised. Only other runs tell: `shedcast compare` of two, `shedcast \
+         sweep resolved.toml --grid PATH=VALUES --target 'rate_529<=1%'` of many, `shedcast plan` for what targets need."
             .to_owned(),
     );
     said
@@ -248,6 +257,12 @@ fn unserved(summary: &Summary) -> Vec<String> {
     if requests.failed > 0 {
         said.push(format!("{} of offered requests were lost with their workers.", of_offered(requests.failed)));
     }
+    if greater_loss(summary).is_some_and(|(_, loss)| loss == Loss::Unfinished) {
+        said.push(format!(
+            "{} of offered requests were unfinished at the end: a longer run tells whether they are ever served.",
+            of_offered(requests.unfinished)
+        ));
+    }
     if let Some(met) = total.slo.share_of_completed.filter(|share| *share < 0.99 && !targets(summary).is_empty()) {
         said.push(format!(
             "Only {} of the completed requests met {}: more workers, less load, or limits that bite earlier.",
@@ -258,20 +273,27 @@ fn unserved(summary: &Summary) -> Vec<String> {
     said
 }
 
-/// Whether the engines had room for what the frontends' checks refused.
+/// Whether the engines had room for what the frontends' checks refused, where that is a share of the refusals that matters.
 fn room(summary: &Summary) -> Option<String> {
     let engine = &summary.decision_quality.as_ref()?.engine;
     let (room, none) = (engine.refused_with_room, engine.refused_without_room);
-    let share = (room + none > 0).then(|| percent(room as f64 / (room + none) as f64))?;
-    let had =
-        format!("had a free place, and a rank with free blocks and seats, for {share} of what the frontends' checks refused");
+    let total = &summary.total;
+    let gates = total.refused_by_reason.iter().filter(|n| n.name == RefusalReason::WorkerAtCapacity.name());
+    let by_frontends = total.attempts.refused.saturating_sub(gates.map(|n| n.attempts).sum());
+    let of_refusals = by_frontends as f64 / total.attempts.refused as f64;
+    if room + none == 0 || total.attempts.refused == 0 || of_refusals < LEAST_SHARE {
+        return None;
+    }
+    let had = format!(
+        "The frontends' checks decided {} of the refusals. Where they refused, some worker had a free place, and a rank with free \
+         blocks and seats, in {} of the cases",
+        percent(of_refusals),
+        percent(room as f64 / (room + none) as f64)
+    );
     Some(if room >= none {
-        format!("Some worker {had}: these checks bite earlier than the engines. Raising what decided most refuses less.")
+        format!("{had}: these checks bite earlier than the engines.")
     } else {
-        format!(
-            "Some worker {had}; otherwise the engines were full. Higher limits then make requests wait instead: more workers, or fewer \
-             and shorter requests, avoid both."
-        )
+        format!("{had}; otherwise the engines were full. Higher limits then make requests wait instead.")
     })
 }
 
@@ -303,5 +325,35 @@ mod tests {
         let span = RefusalSpan::of(&refusals, 5.0).unwrap();
         assert_eq!(span, RefusalSpan { from: 1.0, to: 4.0, refusing: 2, bins: 3, worst: (3.0, 0.75) });
         assert_eq!(RefusalSpan::of(&Refusals::default(), 5.0), None);
+    }
+
+    fn changes(frontend: &str, fleet: &str) -> String {
+        let text = format!(
+            "horizon = \"20s\"\n[fleet]\nworkers = 1\nengine = \"h100-llama-3.1-8b-bf16-vllm\"\n{fleet}\n[frontend]\n{frontend}\n[workload]\n\
+             arrivals = {{ process = \"constant\", rate = 20 }}\ninput_tokens = 1024\noutput_tokens = 200\n"
+        );
+        let scenario =
+            crate::scenario::Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+        let (options, remote) = (crate::experiment::RunOptions::default(), crate::cluster::Remote::default());
+        let (result, ()) = crate::experiment::run(&scenario, options, (), &remote).unwrap();
+        let summary = Summary::of(&scenario, &result);
+        assert!(summary.total.attempts.refused > 0, "{text}");
+        change(&summary).join("\n")
+    }
+
+    #[test]
+    fn frontends_checks_are_spoken_of_where_they_refuse_and_nothing_is_promised() {
+        let gate = "engine_request_limit = 8\nrequest_queue_limit = 2";
+        let gates = changes("overload_lease = \"0s\"", gate);
+        assert!(!gates.contains("frontends' checks"), "gates alone refused: {gates}");
+        assert!(
+            gates.starts_with("Without `fleet.engine_request_limit` and `fleet.request_queue_limit`, 100 % of the refused"),
+            "{gates}"
+        );
+        let checks = changes("active_decode_blocks_threshold = 0.05\noverload_lease = \"0s\"", "");
+        assert!(checks.contains("The frontends' checks decided 100 % of the refusals."), "{checks}");
+        for said in [gates, checks] {
+            assert!(said.contains("each judged alone, all else as it was.") && said.contains("`shedcast compare`"), "{said}");
+        }
     }
 }

@@ -135,7 +135,7 @@ fn ended(now: SimTime, outcome: &AttemptOutcome) -> String {
     }
 }
 
-/// What alone, unset, would have let the request through.
+/// What alone, unset, would have routed this request.
 fn decisive(refusal: &Refusal) -> String {
     let checks: Vec<&str> = refusal.freed_by.iter().map(crate::control::Check::name).collect();
     if refusal.is_joint() {

@@ -3,7 +3,7 @@
 use super::marks::instant;
 use super::screen::{Block, COLUMNS, Column, Fact, Item, List, Row, Screen, Table};
 use super::summary::{LatencySummary, Level, MeasuresSummary, SessionSummary, Summary, UpdateSummary, WarningEntry};
-use super::verdict::{admitting_setting, headline};
+use super::verdict::{admitting_setting, headline, routed_without};
 use crate::stats::text::{count, duration, percent, significant};
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -95,7 +95,7 @@ fn conservation(summary: &Summary) -> Vec<Fact> {
     vec![fact("requests", requests), fact("attempts", attempts)]
 }
 
-/// Refusals by reason and by decisive check, with what would have admitted most.
+/// Refusals by reason and by decisive check, with what would have routed most.
 fn refusals(summary: &Summary) -> Vec<Fact> {
     let total = &summary.total;
     let (refused, started) = (total.attempts.refused, total.attempts.started);
@@ -118,7 +118,7 @@ fn refusals(summary: &Summary) -> Vec<Fact> {
     ];
     let admitting = total.refused_by_decisive_check.iter().filter_map(|n| Some((n.attempts, admitting_setting(&n.name)?)));
     if let Some((n, setting)) = admitting.filter(|(n, _)| *n > 0).reduce(|best, n| if n.0 > best.0 { n } else { best }) {
-        said.push(format!("{} of them would have been admitted without {setting}", share(n)));
+        said.push(routed_without(setting, &share(n)) + " (whole runs: `shedcast compare`)");
     }
     vec![Fact { name: "refused", said }]
 }

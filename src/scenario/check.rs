@@ -1,11 +1,14 @@
 //! What a scenario alone gives reason to warn of: a pure function of it, so that its resolved form warns of the same.
 
-use crate::cluster::config::{Backoff, EventAction, RankDispatch, RetryPolicy, RouterMode, WorkerEngine, WorkerType};
+mod clients;
+
+use crate::cluster::config::{EventAction, RankDispatch, RouterMode, WorkerEngine, WorkerType};
 
 use super::presets::Preset;
 use super::resolved::type_path;
 use super::types::Scenario;
 use super::warning::{Warning, codes};
+use crate::units::SimTime;
 
 /// Collects warnings about one scenario.
 struct Checker<'s> {
@@ -42,6 +45,10 @@ impl Checker<'_> {
     }
 
     fn fleet(&mut self) {
+        if self.scenario.fleet.worker_count() == 0 {
+            let cause = "has no workers, and none can ever join: every request is answered with 503";
+            self.warn(codes::NO_WORKERS, "fleet", cause, "give `fleet.workers`");
+        }
         for (path, kind) in self.scenario.types() {
             if kind.request_queue_limit_idle {
                 let because = "`engine_request_limit` is not set: without it a worker has no gate and no overflow queue";
@@ -86,6 +93,10 @@ impl Checker<'_> {
     }
 
     fn thresholds(&mut self) {
+        // Without workers no threshold is held against anything, which is told of the fleet.
+        if self.scenario.fleet.worker_count() == 0 {
+            return;
+        }
         let set = self.scenario.frontend.thresholds;
         let posted = self.posted();
         if set.active_decode_blocks_threshold.is_some() || posted.0 {
@@ -205,7 +216,7 @@ impl Checker<'_> {
         let because = match (telemetry.worker_kv_metrics, opaque) {
             (false, _) => "`worker_kv_metrics` is off",
             (true, true) => "opaque workers publish no loads",
-            (true, false) => return,
+            (true, false) => return self.reports_arrive(),
         };
         let unusual = [
             ("debounce", telemetry.debounce != default.debounce),
@@ -217,37 +228,18 @@ impl Checker<'_> {
         }
     }
 
-    fn clients(&mut self) {
-        if self.scenario.clients.sessions.is_some() && self.scenario.workload.streams.is_empty() {
-            let because = "generated arrivals alone begin sessions, and the workload has none";
-            self.no_effect("clients.sessions", because, "remove it; a trace has sessions of its own (`sessions = \"follow\"`)");
-        }
-        let clients = &self.scenario.clients;
-        let patient = clients.patience.is_none() && clients.patience_first_token.is_none();
-        if patient && !clients.server_notices {
-            self.no_effect("clients.server_notices", "clients are patient and never leave", "set `patience`, or remove it");
-        }
-        if let Some(retry) = clients.retry.clone() {
-            self.retry(&retry, patient);
-        }
-    }
-
-    fn retry(&mut self, retry: &RetryPolicy, patient: bool) {
-        if patient && retry.on_timeout {
-            self.no_effect("clients.retry.on_timeout", "clients are patient: nothing times out", "set `patience`, or remove it");
-        }
-        if retry.timeout_delay.is_some() && !retry.on_timeout {
-            self.no_effect("clients.retry.timeout_delay", "`on_timeout` is off", "switch `on_timeout` on, or remove it");
-        }
-        if retry.max.is_some() && retry.backoff == Backoff::Fixed {
-            self.no_effect(
-                "clients.retry.max",
-                "a fixed back-off does not grow",
-                "use `backoff = \"exponential\"`, or remove it",
-            );
-        }
-        if retry.attempts == 1 {
-            self.no_effect("clients.retry", "`attempts` counts the first one and is 1", "raise `attempts`, or remove it");
+    /// Whether any report reaches a frontend before the run ends.
+    fn reports_arrive(&mut self) {
+        let telemetry = &self.scenario.telemetry;
+        let next_step = "choose less, or switch `worker_kv_metrics` off, which says the same plainly";
+        let goes_without = "no load report ever reaches a frontend, which decides without them";
+        let (least, horizon) = (telemetry.delay.least(), self.scenario.horizon);
+        if telemetry.loss >= 1.0 {
+            let cause = format!("is 1: {goes_without}");
+            self.warn(codes::SIGNAL_MISSING, "telemetry.loss", cause, next_step);
+        } else if let Some(horizon) = horizon.filter(|horizon| SimTime::ZERO.saturating_add(least) > *horizon) {
+            let cause = format!("is {least} at least, and the run ends at {horizon}: {goes_without}");
+            self.warn(codes::SIGNAL_MISSING, "telemetry.delay", cause, next_step);
         }
     }
 

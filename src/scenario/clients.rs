@@ -132,8 +132,9 @@ fn retry(item: &Item<'_>) -> Option<RetryPolicy> {
 
 fn statuses(item: &Item<'_>) -> Option<Vec<u16>> {
     let mut statuses = Vec::new();
+    // What is below is no failure, and nobody tries again.
     for entry in item.filled_list(MAX_STATUSES)? {
-        let Some(status) = entry.u32(100, 999).and_then(|s| u16::try_from(s).ok()) else { continue };
+        let Some(status) = entry.u32(400, 999).and_then(|s| u16::try_from(s).ok()) else { continue };
         if statuses.contains(&status) {
             entry.fault(format!("`{}` is `{status}`: it is in the list already", entry.path()), None);
         }

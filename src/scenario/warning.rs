@@ -35,6 +35,12 @@ pub mod codes {
     pub const THRESHOLD_CANNOT_FIRE: &str = "threshold_cannot_fire";
     /// A preset used where its fit is known to be poor.
     pub const PRESET_OUT_OF_RANGE: &str = "preset_out_of_range";
+    /// A fleet without workers.
+    pub const NO_WORKERS: &str = "no_workers";
+    /// Users who send again and again within one instant.
+    pub const TIME_STANDS_STILL: &str = "time_stands_still";
+    /// A status of refusals that clients do not take for an error.
+    pub const STATUS_IS_NO_ERROR: &str = "status_is_no_error";
     /// An event that the run ends before.
     pub const EVENT_AFTER_END: &str = "event_after_end";
     /// An event the release will refuse.

@@ -387,3 +387,25 @@ pub enum SpanDistribution {
         values: Vec<(Span, f64)>,
     },
 }
+
+impl SpanDistribution {
+    /// No draw is shorter.
+    pub fn least(&self) -> Span {
+        match self {
+            Self::Constant { value } => *value,
+            Self::Uniform { low, .. } => *low,
+            Self::Empirical { values } => values.iter().map(|(value, _)| *value).min().unwrap_or(Span::ZERO),
+            Self::Exponential { .. } | Self::Gamma { .. } | Self::Lognormal { .. } => Span::ZERO,
+        }
+    }
+
+    /// Whether every draw is 0.
+    pub fn is_always_zero(&self) -> bool {
+        match self {
+            Self::Constant { value } => value.is_zero(),
+            Self::Uniform { high, .. } => high.is_zero(),
+            Self::Exponential { mean } | Self::Gamma { mean, .. } | Self::Lognormal { mean, .. } => mean.is_zero(),
+            Self::Empirical { values } => values.iter().all(|(value, _)| value.is_zero()),
+        }
+    }
+}

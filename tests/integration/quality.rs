@@ -145,9 +145,14 @@ fn opaque(fleet: &str, rest: &str) -> crate::harness::Case {
 #[test]
 fn a_check_that_nothing_was_ever_held_against_is_named() {
     let case = crate::harness::case("07", &[]);
-    assert!(warning(&case, "never_evaluable").contains("D configured, never evaluable (kv_total_blocks missing)"));
+    assert!(
+        warning(&case, "never_evaluable").contains("decode threshold D configured, never evaluable (kv_total_blocks missing)")
+    );
     let prefill = opaque("workers = 1\nkv_total_blocks = 100", "[frontend]\nactive_prefill_tokens_threshold = 5\n");
-    assert!(warning(&prefill, "never_evaluable").contains("P configured, never evaluable (active_prefill_tokens missing"));
+    assert!(
+        warning(&prefill, "never_evaluable")
+            .contains("prefill threshold P configured, never evaluable (active_prefill_tokens missing")
+    );
 }
 
 #[test]

@@ -8,13 +8,9 @@ use crate::cluster::observer::{AttemptOutcome, Observer, RequestOutcome};
 use crate::cluster::request::{Attempt, Request, Sender, Stage};
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
+use crate::control::status::{BROKEN_STATUS, UNAVAILABLE_STATUS};
 use crate::control::{Admission, AfterFailure, DispatchFailure, MigrationBudget, Refusal, RefusalLayer, RefusalReason, WorkerId};
 use crate::workload::source::RequestSpec;
-
-/// Status of an answer that broke off.
-const BROKEN_STATUS: u16 = 500;
-/// Status of "no usable worker".
-const UNAVAILABLE_STATUS: u16 = crate::control::status::UNAVAILABLE_STATUS;
 
 impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
     /// A request arrives; `sender` waits for its end.
@@ -265,6 +261,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         match self.clients.after(request, failure) {
             Some(wait) => {
                 let at = self.now.saturating_add(wait);
+                self.instant.sends_again(self.now, at);
                 self.queue.push(at, kind::RETRY, Event::Retry { request: index });
                 self.tell(id, || StoryEvent::Retries { at });
             }
@@ -279,6 +276,7 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.tell(id, || StoryEvent::Over { outcome });
         self.requests.discard(index);
         if let Some(at) = self.source.ended(sender, self.now, outcome == RequestOutcome::Completed) {
+            self.instant.sends_again(self.now, at);
             self.queue.push(at, kind::RETRY, Event::Next { sender });
         }
     }

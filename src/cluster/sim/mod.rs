@@ -14,11 +14,13 @@
 //! | `network.rs` | dispatches and answers over a slow network |
 //! | `quality.rs` | each decision held against what a frontend without delay would have known |
 //! | `story.rs` | what is told of the one request whose story is wanted |
+//! | `instant.rs` | that simulated time goes on |
 
 mod attempts;
 mod engines;
 mod faults;
 mod fleet;
+mod instant;
 mod loads;
 mod network;
 mod quality;
@@ -46,6 +48,7 @@ use crate::workload::config::WorkloadConfig;
 use crate::workload::error::WorkloadError;
 use crate::workload::source::RequestSpec;
 use fleet::View;
+use instant::Instant;
 use network::Answer;
 use quality::Quality;
 use source::Source;
@@ -93,6 +96,8 @@ pub enum Ended {
     MaxEvents,
     /// The bound on requests in the system was reached.
     MaxRequestsInSystem,
+    /// Clients send again and again within one instant, without end.
+    TimeStandsStill,
     /// Somebody stopped it.
     Interrupted,
 }
@@ -134,6 +139,7 @@ pub struct Simulation<'a, G, O> {
     requests: Slab<Request>,
     attempts: Slab<Attempt>,
     arrived: u64,
+    instant: Instant,
     /// By worker type.
     engines: Vec<Engine>,
     workers: Vec<Worker>,
@@ -198,6 +204,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             requests: Slab::new(),
             attempts: Slab::new(),
             arrived: 0,
+            instant: Instant::new(setup.clients.closed_loop.as_ref().map_or(0, |closed| closed.users)),
             engines,
             workers,
             rank_names,
@@ -297,6 +304,7 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
                 self.step_end(group);
             } else if next == arrival {
                 let mut spec = self.head.take().expect("an arrival is due");
+                self.instant.arrival(self.now);
                 let sender = self.source.arrived(&mut spec);
                 self.arrive(&spec, sender);
                 self.read_ahead()?;
@@ -307,6 +315,9 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             // At once, not now and then: how many events there are depends on how engines are simulated, and the end must not.
             if self.requests.len().max(self.attempts.len()) as u64 > self.setup.max_requests_in_system {
                 break Ended::MaxRequestsInSystem;
+            }
+            if self.instant.is_endless() {
+                break Ended::TimeStandsStill;
             }
         };
         self.finish();

@@ -66,17 +66,18 @@ impl MonitorEnd {
 /// Configured checks that nothing was ever held against.
 pub(super) fn never_evaluable(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
-    // Without requests there was nothing to report.
-    if result.whole.requests.offered == 0 {
+    // Where no attempt came to be routed there was nothing to report: that is told by itself, and no threshold is at fault.
+    let attempts = &result.whole.attempts;
+    if attempts.started == attempts.unservable + attempts.unavailable {
         return warnings;
     }
     let configured = |of: fn(&BusyThresholds) -> bool| result.monitors.iter().any(|m| of(&m.thresholds));
     let seen = |of: fn(&SignalsSeen) -> bool| result.monitors.iter().any(|m| of(&m.signals));
-    let mut warn = |field: &str, letter: &str, missing: &str, next_step: &str| {
+    let mut warn = |field: &str, name: &str, missing: &str, next_step: &str| {
         warnings.push(Warning {
             code: codes::NEVER_EVALUABLE,
             subject: format!("frontend.{field}"),
-            cause: format!("{letter} configured, never evaluable ({missing})"),
+            cause: format!("{name} configured, never evaluable ({missing})"),
             next_step: next_step.to_owned(),
         });
     };
@@ -84,10 +85,10 @@ pub(super) fn never_evaluable(scenario: &Scenario, result: &RunResult) -> Vec<Wa
         let reported = reports_total(scenario);
         if !reported || (seen(|s| s.active_decode_blocks || s.kv_used_blocks) && !seen(|s| s.blocks_with_total)) {
             let next_step = "let the workers report `kv_total_blocks`";
-            warn("active_decode_blocks_threshold", "D", "kv_total_blocks missing", next_step);
+            warn("active_decode_blocks_threshold", "decode threshold D", "kv_total_blocks missing", next_step);
         } else if !seen(|s| s.active_decode_blocks || s.kv_used_blocks) {
             let next_step = "use `router_mode = \"kv\"`, or let the workers publish loads";
-            warn("active_decode_blocks_threshold", "D", "no used blocks were ever reported", next_step);
+            warn("active_decode_blocks_threshold", "decode threshold D", "no used blocks were ever reported", next_step);
         }
     }
     if !seen(|s| s.active_prefill_tokens) {
@@ -97,10 +98,10 @@ pub(super) fn never_evaluable(scenario: &Scenario, result: &RunResult) -> Vec<Wa
         };
         let next_step = "use `router_mode = \"kv\"` with `router_track_prefill_tokens`";
         if configured(|t| t.active_prefill_tokens_threshold.is_some()) {
-            warn("active_prefill_tokens_threshold", "P", missing, next_step);
+            warn("active_prefill_tokens_threshold", "prefill threshold P", missing, next_step);
         }
         if configured(|t| t.active_prefill_tokens_threshold_frac.is_some()) {
-            warn("active_prefill_tokens_threshold_frac", "F", missing, next_step);
+            warn("active_prefill_tokens_threshold_frac", "prefill fraction F", missing, next_step);
         }
     }
     warnings
@@ -156,7 +157,7 @@ pub(super) fn decode_never_fired(scenario: &Scenario, result: &RunResult) -> Str
         Some(rank.kv_used_blocks.max()? as f64 / total as f64)
     };
     let peak = result.ranks.iter().filter_map(usage).fold(0.0, f64::max);
-    format!("; D never fired (peak usage {:.0} %)", peak * 100.0)
+    format!("; decode threshold D never fired (peak usage {:.0} %)", peak * 100.0)
 }
 
 /// Latches that no signal is left to clear.

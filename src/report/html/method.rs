@@ -17,7 +17,9 @@ pub(super) fn run(summary: &Summary) -> Vec<String> {
         "Attempts are tries, requests are what users wanted: with retries one request makes several attempts. Refused is always over \
          attempts, lost over requests; 529 and 503 are never added up."
             .to_owned(),
-        "The decisive check is the one that alone, unset, would have let the request through; `joint` where none alone would.".to_owned(),
+        "The decisive check is the one that alone, unset, would have routed this request, all else as it was; `joint` where none alone would. \
+         It is no forecast of a run without that check."
+            .to_owned(),
         "Shares of requests within latency targets are over offered requests, so that refusing cannot improve them.".to_owned(),
         format!("Quantiles are {rule}; latencies are those of completed requests ({}).", precision(summary)),
         "Charts over time show at most 600 intervals; where several share a pixel, the lowest and the highest value are drawn. The files \

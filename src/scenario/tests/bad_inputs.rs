@@ -688,7 +688,7 @@ retry = { statuses = [529, 529, 99], backoff = "expo", jitter = true }
     insta::assert_snapshot!(faults(text), @r#"
     burst.toml:11:9: `clients.retry.attempts` is missing: expected how many attempts there are in all, the first included
     burst.toml:11:28: `clients.retry.statuses.1` is `529`: it is in the list already
-    burst.toml:11:33: `clients.retry.statuses.2` is `99`: expected a whole number from 100 to 999
+    burst.toml:11:33: `clients.retry.statuses.2` is `99`: expected a whole number from 400 to 999
     burst.toml:11:48: `clients.retry.backoff` is `"expo"`: expected one of `fixed`, `exponential`
     burst.toml:11:65: `clients.retry.jitter` is `true`: expected one of `none`, `full`, `equal`
     "#);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::{Document, QuantileMethod, Scenario, SetOption, Warmup};
-use super::{BASE, OPAQUE, good, load, sets, warnings};
+use super::{BASE, OPAQUE, faults, good, load, sets, warnings};
 use crate::cluster::config::*;
 use crate::units::{SimTime, Span};
 use crate::workload::config::*;
@@ -352,6 +352,63 @@ fn settings_that_are_accepted_and_then_ignored_are_warned_of() {
     [event_after_end] `events.0` never happens: it is due at 11m and the run ends before
       hint: move the event, or raise `horizon`
     "#);
+}
+
+#[test]
+fn users_without_end_a_fleet_without_workers_and_reports_that_never_come_are_warned_of() {
+    let gated = format!(
+        "horizon = \"1m\"\n{OPAQUE}engine_request_limit = 2\nrequest_queue_limit = 2\n[workload]\ninput_tokens = 10\noutput_tokens = 1\n"
+    );
+    let users = |clients: &str| warnings(&format!("{gated}[clients]\n{clients}\n"));
+    for fine in [
+        "max_in_flight = 4",
+        "closed_loop = { users = 5, think_time = \"1ms\" }",
+        "max_in_flight = 5\nretry = { statuses = [529], attempts = 2, initial = \"1s\" }",
+    ] {
+        assert_eq!(users(fine), "", "{fine}");
+    }
+    let endless = users("max_in_flight = 5");
+    insta::assert_snapshot!(endless, @r#"
+    [time_stands_still] `clients.closed_loop` has 5 users who do not think, and the gates hold 4 requests (N + Q of all workers) and refuse at once: who is refused sends again at the same instant, and simulated time stands still
+      hint: give users a `think_time`, let `clients.retry` wait, or have no more users than the gates hold
+    "#);
+    assert_eq!(users("max_in_flight = 5\nretry = { statuses = [503], attempts = 2, initial = \"1s\" }"), endless);
+    let none = gated.replace("workers = 1", "workers = 0");
+    insta::assert_snapshot!(warnings(&format!("{none}[frontend]\nactive_decode_blocks_threshold = 0.5\n[clients]\nmax_in_flight = 2\n")), @r#"
+    [no_workers] `fleet` has no workers, and none can ever join: every request is answered with 503
+      hint: give `fleet.workers`
+    [time_stands_still] `clients.closed_loop` has 2 users who do not think, and a fleet without workers answers them at once: who is refused sends again at the same instant, and simulated time stands still
+      hint: give users a `think_time`, let `clients.retry` wait, or have no more users than the gates hold
+    "#);
+    insta::assert_snapshot!(warnings(&format!("{BASE}[telemetry]\ndelay = \"11m\"\n")), @r#"
+    [signal_missing] `telemetry.delay` is 11m at least, and the run ends at 10m: no load report ever reaches a frontend, which decides without them
+      hint: choose less, or switch `worker_kv_metrics` off, which says the same plainly
+    "#);
+    insta::assert_snapshot!(warnings(&format!("{BASE}[telemetry]\nloss = 1\n")), @r#"
+    [signal_missing] `telemetry.loss` is 1: no load report ever reaches a frontend, which decides without them
+      hint: choose less, or switch `worker_kv_metrics` off, which says the same plainly
+    "#);
+    assert_eq!(warnings(&format!("{BASE}[telemetry]\ndelay = \"10m\"\nloss = 0.9\n")), "");
+}
+
+#[test]
+fn statuses_that_no_answer_has_are_warned_of() {
+    let text = |frontend: &str, statuses: &str| {
+        format!("{BASE}[frontend]\n{frontend}\n[clients]\nretry = {{ statuses = {statuses}, attempts = 2, initial = \"1s\" }}\n")
+    };
+    for answered in ["[529]", "[503, 429]", "[500]"] {
+        assert_eq!(warnings(&text("", answered)), "");
+    }
+    insta::assert_snapshot!(warnings(&text("overload_status_code = 429", "[529]")), @r#"
+    [no_effect] `clients.retry.statuses` has no effect because no answer has any of its statuses: a refusal has 429 (`frontend.overload_status_code`), a fleet without usable worker 503, an answer that breaks off 500
+      hint: add 429, or change `frontend.overload_status_code`
+    "#);
+    // The release takes any number from 200 on.
+    insta::assert_snapshot!(warnings(&text("overload_status_code = 200", "[503]")), @r#"
+    [status_is_no_error] `frontend.overload_status_code` is 200, which real clients take for a success or a redirection; simulated ones know it for a refusal
+      hint: use 529, 503 or 429, unless this is what you want to see
+    "#);
+    assert!(faults(&text("", "[200]")).contains("`clients.retry.statuses.0` is `200`: expected a whole number from 400 to 999"));
 }
 
 #[test]
