@@ -33,11 +33,19 @@ enum Measures {
 pub(super) const TABLES: &[Table] = &[
     Table {
         name: "requests.csv",
-        about: "a row per attempt, with `--requests-csv`",
+        about: "a row per attempt, with `--requests-csv`: those that ended in the order of their ends, then those in the system at the end, by request",
         columns: "request attempt class arrival_s start_s end_s frontend worker rank input_tokens output_tokens outcome status reason \
                   decisive layer ttft_s tpot_s e2e_s queue_wait_s migrations request_e2e_s rule why_worker why_rank measured limit age_s",
         measures: Measures::None,
-        own: &[],
+        own: &[
+            ("end_s", "number", "End, seconds from the start of the run; empty where the attempt is in the system at the end."),
+            (
+                "outcome",
+                "string",
+                "What became of the attempt: `completed`, `refused`, `unavailable`, `failed`, `cancelled`, `unservable`, or \
+                 `in_system` at the end of the run.",
+            ),
+        ],
     },
     Table {
         name: "timeseries.csv",
