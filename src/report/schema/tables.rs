@@ -73,7 +73,10 @@ pub(super) const TABLES: &[Table] = &[
                   engine_slots_p50 engine_slots_p90 engine_slots_p99 engine_slots_max queue_mean queue_p50 queue_p90 queue_p99 queue_max \
                   queue_gauge_mean queue_gauge_max full_share excluded_share wrongly_out_share wrongly_in_share exclusion_changes",
         measures: Measures::None,
-        own: &[],
+        own: &[
+            ("completed", "integer", "Attempts that it completed after the warm-up, whenever their requests arrived."),
+            ("rejected", "integer", "Requests that it turned away after the warm-up, whenever they arrived."),
+        ],
     },
     Table {
         name: "ranks.csv",
