@@ -210,6 +210,12 @@ pub enum ParseSpanError {
     /// A number without a unit.
     #[error("a duration needs a unit: ns, us, ms, s, m, h or d")]
     NoUnit,
+    /// A blank between a number and its unit; it could as well be two durations.
+    #[error("the unit stands right behind its number: write `{0}`")]
+    Blank(String),
+    /// A decimal comma.
+    #[error("a decimal point is a dot: write `{0}`")]
+    Comma(String),
     /// A unit that is none of ours.
     #[error("`{0}` is no unit of time: expected ns, us, ms, s, m, h or d")]
     UnknownUnit(String),
@@ -245,8 +251,16 @@ impl FromStr for Span {
             if number.is_empty() {
                 return Err(ParseSpanError::NotADuration);
             }
+            if unit.is_empty() && next.starts_with(',') {
+                return Err(ParseSpanError::Comma(text.trim().replace(',', ".")));
+            }
+            let after = next.trim_start();
+            if unit.is_empty() && after.starts_with(char::is_alphabetic) {
+                let unit = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or(after);
+                return Err(scaled(number, unit).map_or_else(|error| error, |_| ParseSpanError::Blank(format!("{number}{unit}"))));
+            }
             total = total.checked_add(scaled(number, unit)?).ok_or(ParseSpanError::TooLong)?;
-            rest = next.trim_start();
+            rest = after;
         }
         u64::try_from(total).map(Span).map_err(|_| ParseSpanError::TooLong)
     }
@@ -427,6 +441,10 @@ mod tests {
     fn bad_durations_say_what_was_expected() {
         let error = |text: &str| text.parse::<Span>().unwrap_err();
         assert_eq!(error("10"), ParseSpanError::NoUnit);
+        assert_eq!(error("1 m"), ParseSpanError::Blank("1m".into()));
+        assert_eq!(error("1h 30 m"), ParseSpanError::Blank("30m".into()));
+        assert_eq!(error("10 minutes"), ParseSpanError::UnknownUnit("minutes".into()));
+        assert_eq!(error("1,5s"), ParseSpanError::Comma("1.5s".into()));
         assert_eq!(error(""), ParseSpanError::NotADuration);
         assert_eq!(error("fast"), ParseSpanError::NotADuration);
         assert_eq!(error("-1s"), ParseSpanError::Negative);

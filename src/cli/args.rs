@@ -96,7 +96,7 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N", value_parser = whole_number)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How engines are simulated; the results are the same to the last byte
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
@@ -120,7 +120,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub quiet: bool,
     /// Also tell the story of one request (its id, as in requests.csv): what each frontend saw and decided
-    #[arg(long, value_name = "ID", value_parser = whole_number)]
+    #[arg(long, value_name = "ID", value_parser = whole_number, allow_negative_numbers = true)]
     pub explain: Option<u64>,
     /// Write into a directory that holds something else
     #[arg(long)]

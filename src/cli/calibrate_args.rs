@@ -52,19 +52,19 @@ pub struct CalibrateArgs {
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
     /// KV blocks of a rank [default: from the configuration, the profile or the data]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), allow_negative_numbers = true)]
     pub kv_blocks: Option<u64>,
     /// Tokens in a KV block [default: from the configuration, or 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), allow_negative_numbers = true)]
     pub block_size: Option<u32>,
     /// Seats of a rank: running sequences at most
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     pub max_num_seqs: Option<u32>,
     /// Token budget of a step
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), allow_negative_numbers = true)]
     pub max_num_batched_tokens: Option<u64>,
     /// Data-parallel ranks behind the log
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true)]
     pub data_parallel_size: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ pub struct LogArgs {
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
     /// Fit the first N requests only, and predict all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fit_first: Option<u32>,
     /// Whether requests went on arriving after the log's last
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t)]
@@ -98,16 +98,16 @@ pub struct LogArgs {
 #[command(next_help_heading = "Profile or table")]
 pub struct PointArgs {
     /// Leave out decode points whose sequences have no more context than this, tokens
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true)]
     pub min_context: u32,
     /// Multiply all times: served over tabulated
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, allow_negative_numbers = true)]
     pub served_factor: f64,
     /// Keep rows of a table with these values
     #[arg(long = "where", value_name = "COLUMN=VALUE,...")]
     pub filter: Option<String>,
     /// Blocks (layers) of the model, for a folder of kernel times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
     pub layers: Option<u32>,
     /// Which of several grids in a JSON file
     #[arg(long, value_name = "NAME")]

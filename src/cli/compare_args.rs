@@ -15,13 +15,13 @@ pub struct CompareArgs {
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     pub directories: Vec<PathBuf>,
     /// Run each scenario (its `resolved.toml`) so often, for intervals; only results of `run`
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), allow_negative_numbers = true)]
     pub replications: Option<u32>,
     /// Exit 1 if a measure got worse by more than this (by anything, without a value), with its whole interval; may be repeated
     #[arg(long, value_name = "MEASURE[=BY]")]
     pub fail_if_worse: Vec<String>,
     /// Runs at a time, with `--replications` [default: all processors]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     pub jobs: Option<u32>,
     /// List measures that do not differ too
     #[arg(long)]

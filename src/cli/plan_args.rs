@@ -38,19 +38,19 @@ pub struct PlanArgs {
     #[arg(long, value_name = "PATH=VALUES")]
     pub grid: Vec<String>,
     /// Workers that may be lost for good with the targets still met
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub survive: Option<u32>,
     /// How much more traffic than the scenario says must fit, such as `20%`
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub growth: Option<String>,
     /// How sure each verdict must be [default: 95%]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub confidence: Option<String>,
     /// Runs of the search at most [default: 25; 60 for limits, traces and changing traffic]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_runs: Option<u32>,
     /// `auto`, `scenario`, or the length of the first run of each cell [default: auto: by the targets, where traffic is steady]
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub run_length: Option<String>,
     /// Do not start from closed forms
     #[arg(long)]
@@ -62,10 +62,10 @@ pub struct PlanArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::args::whole_number)]
     pub seed: Option<u64>,
     /// Runs at a time [default: all processors]; the results are the same to the last byte
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     pub jobs: Option<u32>,
     /// Continue a plan that was stopped
     #[arg(long)]

@@ -91,15 +91,18 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Fai
         };
         terminal.print(&printed)?;
     }
+    let mut told = true;
     if let Some(id) = args.explain {
-        let story = story_text(id, result.story.as_deref().unwrap_or_default());
+        let story = result.story.as_deref().unwrap_or_default();
+        told = !story.is_empty();
+        let story = story_text(id, story, result.whole.requests.offered);
         match args.format {
             TextFormat::Table => terminal.print(format!("\n{story}").as_bytes())?,
             // Standard output is one document.
             TextFormat::Json | TextFormat::Markdown => terminal.note(&story),
         }
     }
-    Ok(if summary.complete { ExitStatus::Success } else { ExitStatus::AnsweredNo })
+    Ok(if summary.complete && told { ExitStatus::Success } else { ExitStatus::AnsweredNo })
 }
 
 const fn options(args: &RunArgs) -> RunOptions {

@@ -26,16 +26,16 @@ pub struct SweepArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Override the seed
-    #[arg(long, value_name = "N", value_parser = super::args::whole_number)]
+    #[arg(long, value_name = "N", value_parser = super::args::whole_number, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Runs of each cell, with random numbers of their own [default: 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub replications: Option<u32>,
     /// Add replications to a cell until the 95 % interval of a measure is narrow enough, such as `rate_529=0.002`
     #[arg(long, value_name = "MEASURE=VALUE")]
     pub until_halfwidth: Option<String>,
     /// Replications of a cell at most, with `--until-halfwidth` [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_replications: Option<u32>,
     /// What a good cell has, such as `rate_529<=1%` or `ttft_p99<=2s`; may be repeated
     #[arg(long, value_name = "TARGET")]
@@ -47,7 +47,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "PATH=VALUE")]
     pub baseline: Vec<String>,
     /// Runs at a time [default: all processors]; the results are the same to the last byte
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     pub jobs: Option<u32>,
     /// Run one part only, such as `2/5` [default: by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, else everything]
     #[arg(long, value_name = "I/N")]
@@ -59,7 +59,7 @@ pub struct SweepArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     pub emit: Option<EmitKind>,
     /// Shards of the job file
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
     pub shards: u32,
     /// Directory for the results [default: outputs/<name of the scenario>-sweep]
     #[arg(short, long, value_name = "DIR")]

@@ -69,7 +69,31 @@ fn config(path: &Path, read: &ReadArgs, replay: &ReplayOptionArgs, repeat: bool)
         let value = if key.trim() == "header" { column.trim().to_owned() } else { quoted(column.trim()) };
         sets.push(SetOption::new("--columns", format!("trace.columns.{}", key.trim()), value));
     }
-    Ok(trace_config(path, &sets)?)
+    Ok(trace_config(path, &sets).map_err(|faults| faults.with_messages(as_typed))?)
+}
+
+/// A message with the names of options instead of the paths they stand for, which nobody typed.
+fn as_typed(message: &str) -> String {
+    let mut text = message.replace("`trace.columns.", "`");
+    while let Some(at) = text.find("`trace.") {
+        let from = at + "`trace.".len();
+        let to = text[from..].find('`').map_or(text.len(), |length| from + length);
+        let option = format!("`--{}", text[from..to].replace('_', "-"));
+        text.replace_range(at..to, &option);
+    }
+    text
+}
+
+/// Lengths given for a source whose rows have their own are not used: only ServeGen clients may lack them.
+fn warn_of_idle_lengths(replay: &ReplayOptionArgs, trace: &TraceConfig, terminal: &Terminal) -> Result<(), Failure> {
+    let given = [("--input-tokens", &replay.input_tokens), ("--output-tokens", &replay.output_tokens)];
+    if given.iter().all(|(_, value)| value.is_none()) || is_servegen(trace)? {
+        return Ok(());
+    }
+    for (option, _) in given.iter().filter(|(_, value)| value.is_some()) {
+        terminal.warn(&format!("`{option}` has no effect: the rows of this trace have tokens of their own"));
+    }
+    Ok(())
 }
 
 /// A text as TOML.
@@ -163,7 +187,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// What is converted: a trace, or the workload of a scenario.
-fn open_source(args: &ConvertArgs) -> Result<RequestSource, Failure> {
+fn open_source(args: &ConvertArgs, terminal: &Terminal) -> Result<RequestSource, Failure> {
     let mut bounds = Bounds { horizon: horizon(args.horizon.as_deref())?, requests: args.requests };
     if args.input.extension().is_some_and(|ending| ending == "toml") {
         let scenario = Scenario::load(&args.input, &[])?.scenario;
@@ -193,6 +217,7 @@ fn open_source(args: &ConvertArgs) -> Result<RequestSource, Failure> {
         return Ok(RequestSource::open(&scenario.workload, Streams::new(scenario.seed).replication(0), bounds)?);
     }
     let trace = config(&args.input, &args.read, &args.replay, args.repeat)?;
+    warn_of_idle_lengths(&args.replay, &trace, terminal)?;
     let workload = WorkloadConfig { trace: Some(trace), ..WorkloadConfig::default() };
     Ok(RequestSource::open(&workload, Streams::new(args.replay.seed).replication(0), bounds)?)
 }
@@ -204,7 +229,7 @@ fn horizon(text: Option<&str>) -> Result<Option<SimTime>, Failure> {
 }
 
 fn convert_trace(args: &ConvertArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
-    let mut source = open_source(args)?;
+    let mut source = open_source(args, terminal)?;
     let path = &args.output;
     let failed = |error: ConvertError| match error {
         ConvertError::Workload(error) => Failure::Workload(error),
@@ -248,6 +273,7 @@ fn name_of_output(path: &Path) -> String {
 
 fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let trace = config(&args.file, &args.read, &args.replay, false)?;
+    warn_of_idle_lengths(&args.replay, &trace, terminal)?;
     let name = name_of(&args.file);
     let scenario = match &args.scenario {
         None => None,

@@ -32,10 +32,10 @@ pub struct ReadArgs {
     #[arg(long, value_name = "COLUMN")]
     pub class_column: Option<String>,
     /// Read at most this many rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::args::whole_number)]
     pub max_rows: Option<u64>,
     /// Tokens of one block of `hash_ids`, instead of the format's own
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub hash_block_size: Option<u32>,
 }
 
@@ -44,25 +44,25 @@ pub struct ReadArgs {
 #[command(next_help_heading = "Replay")]
 pub struct ReplayOptionArgs {
     /// First instant of the trace to keep, after its first row
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub window_start: Option<String>,
     /// Last instant of the trace to keep, after its first row
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub window_end: Option<String>,
     /// Make it this many times as fast
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub rate_scale: Option<String>,
     /// Cut longer gaps between arrivals to this
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub max_gap: Option<String>,
     /// Spread arrivals at random over ticks of this width
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub dequantise: Option<String>,
     /// Cut longer prompts to this
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     pub max_input_tokens: Option<u32>,
     /// Cut longer outputs to this
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     pub max_output_tokens: Option<u32>,
     /// Take reusable leading blocks off the prompts: off or discount
     #[arg(long, value_name = "KIND")]
@@ -80,7 +80,7 @@ pub struct ReplayOptionArgs {
     #[arg(long)]
     pub strict: bool,
     /// Seed of what is random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = super::args::whole_number)]
     pub seed: u64,
 }
 
@@ -97,7 +97,7 @@ pub struct InspectArgs {
     #[command(flatten)]
     pub read: ReadArgs,
     /// Warn of requests with more tokens than this, prompt and output together
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     pub context_limit: Option<u32>,
     /// Draw arrivals over time and lengths; .svg or .png
     #[arg(long, value_name = "FILE")]
@@ -127,10 +127,10 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub repeat: bool,
     /// Keep requests that arrive before this
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub horizon: Option<String>,
     /// Keep at most this many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::args::whole_number)]
     pub requests: Option<u64>,
 }
 
@@ -154,10 +154,10 @@ pub struct FitArgs {
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "scenario")]
     pub sets: Vec<String>,
     /// Most pieces of the rate over time; 1 fits a constant rate
-    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
     pub pieces: u32,
     /// Most pairs of lengths per piece, about, each standing for others like it [default: every pair of the trace]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     pub pairs: Option<u32>,
     /// How it is read.
     #[command(flatten)]

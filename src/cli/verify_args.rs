@@ -24,16 +24,16 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "COUNTERS", requires = "target")]
     pub against: Option<PathBuf>,
     /// Width of a window [default: two scrapes or more, at most 60 windows]
-    #[arg(long, value_name = "SPAN", requires = "against")]
+    #[arg(long, value_name = "SPAN", requires = "against", allow_hyphen_values = true)]
     pub window: Option<String>,
     /// Where the scenario begins, after the first sample of the counters
-    #[arg(long, value_name = "SPAN", default_value = "0s", requires = "against")]
+    #[arg(long, value_name = "SPAN", default_value = "0s", requires = "against", allow_hyphen_values = true)]
     pub start: String,
     /// Time between scrapes, for samples without a time of their own
-    #[arg(long, value_name = "SPAN", requires = "against")]
+    #[arg(long, value_name = "SPAN", requires = "against", allow_hyphen_values = true)]
     pub scrape_interval: Option<String>,
     /// Share by which counters and scenario may differ
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, requires = "against")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, requires = "against", allow_negative_numbers = true)]
     pub tolerance: f64,
     /// Override a field of the scenario; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "against")]

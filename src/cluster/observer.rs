@@ -246,8 +246,8 @@ pub trait Observer {
     /// At the end: what a frontend's monitor knows.
     fn monitor_end(&mut self, now: SimTime, frontend: u32, monitor: &WorkerMonitor) {}
 
-    /// At the end: an attempt of a request with this tag and class is still in the system.
-    fn attempt_in_system(&mut self, tag: u16, class: u16) {}
+    /// At the end: an attempt that its client waits for is still in the system. By request, then attempt.
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {}
 
     /// At the end: a request is still in the system or waiting to retry.
     fn request_unfinished(&mut self, request: &Request) {}

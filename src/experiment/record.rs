@@ -490,8 +490,9 @@ impl<S: Sink> Observer for Recorder<'_, S> {
         self.monitors.push(MonitorEnd::of(now, frontend, monitor));
     }
 
-    fn attempt_in_system(&mut self, tag: u16, class: u16) {
-        self.each(tag, class, |m| m.attempts.in_system += 1);
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {
+        self.each(attempt.tag, attempt.class, |m| m.attempts.in_system += 1);
+        self.sink.attempt_in_system(attempt, request);
     }
 
     fn request_unfinished(&mut self, request: &Request) {

@@ -28,6 +28,9 @@ pub trait Sink {
     /// An attempt ended whose client had left without the server noticing: it was told as cancelled before.
     fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {}
 
+    /// At the end: an attempt that its client waits for is still in the system. By request, then attempt.
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {}
+
     /// A threshold post reached a stage at a frontend, `lag` after it came there.
     fn update_reached(&mut self, frontend: u32, stage: UpdateStage, lag: Span) {}
 
@@ -86,6 +89,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.1.orphan_ended(now, attempt, outcome);
     }
 
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {
+        self.0.attempt_in_system(attempt, request);
+        self.1.attempt_in_system(attempt, request);
+    }
+
     fn update_reached(&mut self, frontend: u32, stage: UpdateStage, lag: Span) {
         self.0.update_reached(frontend, stage, lag);
         self.1.update_reached(frontend, stage, lag);
@@ -134,6 +142,10 @@ impl<S: Sink> Sink for Option<S> {
 
     fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {
         self.iter_mut().for_each(|sink| sink.orphan_ended(now, attempt, outcome));
+    }
+
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {
+        self.iter_mut().for_each(|sink| sink.attempt_in_system(attempt, request));
     }
 
     fn update_reached(&mut self, frontend: u32, stage: UpdateStage, lag: Span) {

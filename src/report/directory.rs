@@ -36,6 +36,14 @@ pub const RESULT_FILES: [&str; 27] = [
 ];
 
 const SUMMARY: &str = "summary.json";
+/// Files by which the results of other commands are known, and what they are.
+const OTHER_RESULTS: [(&str, &str); 5] = [
+    ("sweep.json", "a sweep"),
+    ("sweep-shard.jsonl", "a shard of a sweep"),
+    ("sweep-journal.jsonl", "an unfinished sweep"),
+    ("plan.json", "a plan"),
+    ("plan-journal.jsonl", "an unfinished plan"),
+];
 const RESOLVED: &str = "resolved.toml";
 /// Ending of a file that is being written.
 const PARTIAL: &str = ".partial";
@@ -204,6 +212,12 @@ impl Directory {
                 None => occupied(format!("its `{RESOLVED}` is not one of shedcast's")),
             };
         }
+        // Theirs is not this one's to overwrite, but it is no stranger's either.
+        for (file, what) in OTHER_RESULTS {
+            if self.path.join(file).exists() {
+                return occupied(format!("it holds {what} (`{file}`), not the results of a run"));
+            }
+        }
         let entries = fs::read_dir(&self.path).map_err(|e| DirectoryError::io(&self.path, "read the directory", e))?;
         let mut foreign: Vec<String> = entries
             .filter_map(Result::ok)
@@ -360,6 +374,9 @@ mod tests {
         let error = Directory::open(foreign.path(), "two", false, 1000).unwrap_err().to_string();
         assert!(error.contains("it is not empty (`thesis.tex`)"), "{error}");
         assert_eq!(names(foreign.path()), ["thesis.tex"]);
+        fs::write(foreign.path().join("sweep.json"), "x").unwrap();
+        let error = Directory::open(foreign.path(), "two", false, 1000).unwrap_err().to_string();
+        assert!(error.contains("it holds a sweep (`sweep.json`), not the results of a run"), "{error}");
     }
 
     #[cfg(unix)]

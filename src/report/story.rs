@@ -10,11 +10,15 @@ use crate::units::SimTime;
 /// Workers that are described one by one at a decision, at most: those that could be picked come last.
 const MOST_WORKERS: usize = 32;
 
-/// The story of request `id`; says so where the run did not meet it.
-pub fn story_text(id: u64, story: &[(SimTime, StoryEvent)]) -> String {
+/// The story of request `id`; says so where it is none of the `offered` requests of the run.
+pub fn story_text(id: u64, story: &[(SimTime, StoryEvent)], offered: u64) -> String {
     let mut text = String::new();
     if story.is_empty() {
-        let _ = writeln!(text, "request {id} did not arrive in this run");
+        let those = match offered {
+            0 => "nothing did".to_owned(),
+            n => format!("its requests are 0 to {}", n - 1),
+        };
+        let _ = writeln!(text, "request {id} did not arrive in this run: {those}");
         return text;
     }
     let _ = writeln!(text, "request {id}");
@@ -193,7 +197,7 @@ load = { worker = 1, kv_used_blocks = 61 }
         let scenario = Scenario::parse(text, "story.toml", &[]).unwrap().scenario;
         let options = RunOptions { explain: Some(id), ..RunOptions::default() };
         let (result, ()) = run(&scenario, options, (), &Remote::default()).unwrap();
-        story_text(id, &result.story.unwrap())
+        story_text(id, &result.story.unwrap(), result.whole.requests.offered)
     }
 
     #[test]
@@ -210,6 +214,6 @@ load = { worker = 1, kv_used_blocks = 61 }
         let order = ["arrives: 16", "attempt 1 reaches frontend 0", "routed to worker 1", "gives it an engine slot", "complete"];
         let places: Vec<usize> = order.iter().map(|part| story.find(part).unwrap_or_else(|| panic!("{part}: {story}"))).collect();
         assert!(places.is_sorted(), "{story}");
-        assert_eq!(story_of(9), "request 9 did not arrive in this run\n");
+        assert_eq!(story_of(9), "request 9 did not arrive in this run: its requests are 0 to 1\n");
     }
 }

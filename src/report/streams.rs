@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::stats::CsvRow;
 use crate::units::{SimTime, Span};
 
-/// Columns of `requests.csv`: one row per attempt, in the order in which attempts end.
+/// Columns of `requests.csv`: one row per attempt, in the order in which attempts end, then those in the system at the end.
 pub const REQUESTS_HEADER: &str = "request,attempt,class,arrival_s,start_s,end_s,frontend,worker,rank,input_tokens,output_tokens,\
 outcome,status,reason,decisive,layer,ttft_s,tpot_s,e2e_s,queue_wait_s,migrations,request_e2e_s,rule,why_worker,why_rank,measured,\
 limit,age_s\n";
@@ -37,6 +37,8 @@ const CHUNK: usize = 1 << 16;
 const BROKEN_STATUS: u16 = 500;
 /// Status of an answer in full.
 const OK_STATUS: u16 = 200;
+/// Outcome of an attempt that is in the system at the end of the run.
+const IN_SYSTEM: &str = "in_system";
 
 /// One CSV file on its way. After an error nothing more is written; the error is told at the end.
 #[derive(Debug)]
@@ -202,6 +204,55 @@ impl<W: Write> Streams<W> {
         self
     }
 
+    /// The row of an attempt: with when and how it ended, unless it is in the system at the end.
+    fn request_row(&mut self, attempt: &Attempt, request: &Request, ended: Option<(SimTime, &AttemptOutcome)>) {
+        let Some(stream) = &mut self.requests else { return };
+        let refusal = match ended {
+            Some((_, AttemptOutcome::Refused { refusal, .. } | AttemptOutcome::Unavailable { refusal })) => Some(refusal),
+            _ => None,
+        };
+        let decisive = match refusal {
+            Some(refusal) if refusal.reason == RefusalReason::WorkerAtCapacity => "worker_gate",
+            Some(refusal) if refusal.is_joint() => "joint",
+            Some(refusal) => self.check_sets[bits(refusal.freed_by)].as_str(),
+            None => "",
+        };
+        let completed = ended.filter(|(_, outcome)| **outcome == AttemptOutcome::Completed).map(|(now, _)| now);
+        let row = stream.row().int(attempt.id).int(attempt.number.into());
+        let row = match self.classes.get(usize::from(attempt.class)) {
+            Some(name) => row.text(name),
+            None => row.int(attempt.class.into()),
+        };
+        let row = row
+            .time(request.arrival)
+            .time(attempt.start)
+            .opt_time(ended.map(|(now, _)| now))
+            .int(attempt.frontend.into())
+            .opt_int(attempt.worker().map(u64::from))
+            .opt_int(attempt.rank().map(u64::from))
+            .int(request.input_tokens.into())
+            .int(request.output_tokens.into())
+            .text(ended.map_or(IN_SYSTEM, |(_, outcome)| outcome_name(outcome)))
+            .opt_int(ended.and_then(|(_, outcome)| status(outcome)))
+            .text(refusal.map_or("", |r| r.reason.name()))
+            .text(decisive)
+            .text(refusal.map_or("", layer))
+            .opt_span(attempt.first_token().map(|at| at.since(attempt.start)))
+            .opt_span(completed.and_then(|now| time_per_output_token(now, attempt)))
+            .opt_span(completed.map(|now| now.since(attempt.start)))
+            .opt_span(attempt.slot().map(|at| at.since(attempt.start)))
+            .int(attempt.tried().len() as u64)
+            .opt_span(completed.map(|now| now.since(request.arrival)));
+        let why = ended.map_or_else(Why::default, |(now, outcome)| Why::of(now, outcome, &self.gates));
+        row.text(why.rule)
+            .opt_int(why.worker.map(u64::from))
+            .opt_int(why.rank.map(u64::from))
+            .opt_int(why.measured)
+            .float(why.limit)
+            .opt_span(why.age)
+            .end();
+    }
+
     /// Writes what is left.
     ///
     /// # Errors
@@ -264,51 +315,11 @@ impl<W: Write> Sink for Streams<W> {
     }
 
     fn attempt(&mut self, now: SimTime, attempt: &Attempt, request: &Request, outcome: &AttemptOutcome) {
-        let Some(stream) = &mut self.requests else { return };
-        let refusal = match outcome {
-            AttemptOutcome::Refused { refusal, .. } | AttemptOutcome::Unavailable { refusal } => Some(refusal),
-            _ => None,
-        };
-        let decisive = match refusal {
-            Some(refusal) if refusal.reason == RefusalReason::WorkerAtCapacity => "worker_gate",
-            Some(refusal) if refusal.is_joint() => "joint",
-            Some(refusal) => self.check_sets[bits(refusal.freed_by)].as_str(),
-            None => "",
-        };
-        let completed = *outcome == AttemptOutcome::Completed;
-        let row = stream.row().int(attempt.id).int(attempt.number.into());
-        let row = match self.classes.get(usize::from(attempt.class)) {
-            Some(name) => row.text(name),
-            None => row.int(attempt.class.into()),
-        };
-        let row = row
-            .time(request.arrival)
-            .time(attempt.start)
-            .time(now)
-            .int(attempt.frontend.into())
-            .opt_int(attempt.worker().map(u64::from))
-            .opt_int(attempt.rank().map(u64::from))
-            .int(request.input_tokens.into())
-            .int(request.output_tokens.into())
-            .text(outcome_name(outcome))
-            .opt_int(status(outcome))
-            .text(refusal.map_or("", |r| r.reason.name()))
-            .text(decisive)
-            .text(refusal.map_or("", layer))
-            .opt_span(attempt.first_token().map(|at| at.since(attempt.start)))
-            .opt_span(time_per_output_token(now, attempt).filter(|_| completed))
-            .opt_span(completed.then(|| now.since(attempt.start)))
-            .opt_span(attempt.slot().map(|at| at.since(attempt.start)))
-            .int(attempt.tried().len() as u64)
-            .opt_span(completed.then(|| now.since(request.arrival)));
-        let why = Why::of(now, outcome, &self.gates);
-        row.text(why.rule)
-            .opt_int(why.worker.map(u64::from))
-            .opt_int(why.rank.map(u64::from))
-            .opt_int(why.measured)
-            .float(why.limit)
-            .opt_span(why.age)
-            .end();
+        self.request_row(attempt, request, Some((now, outcome)));
+    }
+
+    fn attempt_in_system(&mut self, attempt: &Attempt, request: &Request) {
+        self.request_row(attempt, request, None);
     }
 
     fn wants_witness(&self) -> bool {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::fault::{Fault, Faults, Place};
 use super::node::{self, Origin, Table};
@@ -69,8 +69,13 @@ impl Document {
                 faults.count_one();
                 continue;
             }
-            let place = source.place(error.span().map_or(0, |span| span.start));
-            faults.push(Fault { place, path: String::new(), message: syntax(error.message()), hint: None });
+            let span = error.span().unwrap_or_default();
+            let place = source.place(span.start);
+            let message = match error.message() {
+                "duplicate key" => syntax(&source.duplicate(table.get_ref(), span)),
+                other => syntax(other),
+            };
+            faults.push(Fault { place, path: String::new(), message, hint: None });
         }
         if !faults.is_empty() {
             faults.sort();
@@ -174,11 +179,45 @@ impl Document {
 }
 
 impl Source {
+    /// A key that stands twice in a table, by name, and the first place where only one can be it.
+    fn duplicate(&self, root: &DeTable<'_>, again: std::ops::Range<usize>) -> String {
+        let key = self.text.get(again.clone()).unwrap_or_default();
+        let name = key.trim_matches(['"', '\'']);
+        let mut before = Vec::new();
+        places_of(root, name, &mut before);
+        before.retain(|at| *at < again.start);
+        match before[..] {
+            [first] => match self.place(first) {
+                Place::Position { line, .. } => format!("duplicate key `{name}`: it stands in line {line} already"),
+                _ => format!("duplicate key `{name}`"),
+            },
+            _ => format!("duplicate key `{name}`"),
+        }
+    }
+
     fn place(&self, offset: usize) -> Place {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         Place::Position { file: self.name.clone(), line, column }
+    }
+}
+
+/// Where the tables within `table` have a key called `name`.
+fn places_of(table: &DeTable<'_>, name: &str, found: &mut Vec<usize>) {
+    for (key, value) in table.iter() {
+        if key.get_ref() == name {
+            found.push(key.span().start);
+        }
+        places_in(value.get_ref(), name, found);
+    }
+}
+
+fn places_in(value: &DeValue<'_>, name: &str, found: &mut Vec<usize>) {
+    match value {
+        DeValue::Table(table) => places_of(table, name, found),
+        DeValue::Array(list) => list.iter().for_each(|entry| places_in(entry.get_ref(), name, found)),
+        _ => {}
     }
 }
 

@@ -92,6 +92,16 @@ impl Faults {
         result.map_err(|more| more.list.into_iter().for_each(|fault| self.push(fault))).ok()
     }
 
+    /// These faults with messages and hints changed by `change`.
+    #[must_use]
+    pub(crate) fn with_messages(mut self, change: impl Fn(&str) -> String) -> Self {
+        for fault in &mut self.list {
+            fault.message = change(&fault.message);
+            fault.hint = fault.hint.as_deref().map(&change);
+        }
+        self
+    }
+
     /// Whether further faults are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= Self::LIMIT

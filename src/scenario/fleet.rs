@@ -218,8 +218,14 @@ fn worker_type(section: &mut Section<'_>, name: String, fields: &Fields) -> Opti
     };
     let kv_total_blocks = fields.kv_total_blocks.unwrap_or(known_blocks);
     if matches!(engine, WorkerEngine::Batching(_)) && kv_total_blocks.is_none_or(|blocks| blocks == 0) {
-        let message = format!("`{}` is missing: expected the KV blocks of a rank, 1 or more", section.path_of("kv_total_blocks"));
-        section.fault(Some("kv_total_blocks"), message, None);
+        let path = section.path_of("kv_total_blocks");
+        // Given, here or for all types, but as 0 or `"none"`: what a worker that computes cannot have.
+        let given = match fields.kv_total_blocks {
+            None => "is missing".to_owned(),
+            Some(None) => "is `\"none\"`".to_owned(),
+            Some(Some(blocks)) => format!("is `{blocks}`"),
+        };
+        section.fault(Some("kv_total_blocks"), format!("`{path}` {given}: expected the KV blocks of a rank, 1 or more"), None);
     }
     let request_queue_limit = fields.request_queue_limit;
     let engine_request_limit = fields.engine_request_limit.flatten();

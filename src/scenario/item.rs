@@ -204,14 +204,31 @@ impl<'c> Item<'c> {
         self.note(|| Shape::Number(range.low, range.high, range.open));
         let value = self.node.value.as_f64().filter(|x| range.contains(*x));
         if value.is_none() {
-            let hint = match &self.node.value {
-                Value::Text(text) if text.trim().parse::<f64>().is_ok() => Some("write the number without quotes".to_owned()),
-                _ => None,
-            };
-            self.mistake(range, hint);
+            self.mistake(range, self.number_hint(range));
         }
         // `-0.0` and `0.0` mean the same, and only one of them shall reach results and resolved files.
         value.map(|x| x + 0.0)
+    }
+
+    /// How to write the number that was probably meant: without quotes, with a dot, or a share instead of a percentage.
+    fn number_hint(&self, range: NumberRange) -> Option<String> {
+        let fits = |x: f64| range.contains(x).then(|| format!("write `{x}`"));
+        match &self.node.value {
+            Value::Text(text) => {
+                let plain = text.trim().replace(',', ".");
+                let percent = plain.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+                match (plain.parse::<f64>().ok(), percent) {
+                    (Some(_), _) if !text.contains(',') => Some("write the number without quotes".to_owned()),
+                    (Some(number), _) => fits(number),
+                    (None, percent) => fits(percent? / 100.0),
+                }
+            }
+            // Of a share alone 80 can mean 80 %.
+            _ if range == NumberRange::SHARE => {
+                self.node.value.as_f64().filter(|x| (2.0..=100.0).contains(x)).and_then(|x| fits(x / 100.0))
+            }
+            _ => None,
+        }
     }
 
     /// Any number, infinities and NaN included: for values that the run is to show as refused.

@@ -48,7 +48,15 @@ impl SetOption {
 
 impl fmt::Display for SetOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}={}", self.option, clip(&self.path), clip(&self.value))
+        let (option, value) = (&self.option, clip(&self.value));
+        // A text that was typed without quotes is shown without them.
+        let typed = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&value);
+        match self.path.strip_prefix("trace.columns.") {
+            Some(column) if option == "--columns" => write!(f, "{option} {}={typed}", clip(column)),
+            // The other options are no paths to those who type them.
+            _ if option.starts_with("--") && !["--set", "--grid"].contains(&option.as_str()) => write!(f, "{option} {typed}"),
+            _ => write!(f, "{option} {}={value}", clip(&self.path)),
+        }
     }
 }
 

@@ -43,6 +43,10 @@ impl Scenario {
     }
 }
 
+/// Rows of the time series at most, where the horizon tells how many there will be: beyond, a run is mostly samples, and
+/// the file has gigabytes.
+const MAX_ROWS: u64 = 10_000_000;
+
 /// Decodes the whole document; `None`, or faults in `context`, if something is wrong.
 pub(super) fn decode(context: &Context<'_>) -> Option<Scenario> {
     let mut root = context.root();
@@ -69,7 +73,7 @@ pub(super) fn decode(context: &Context<'_>) -> Option<Scenario> {
     let frontends = frontend.as_ref().map_or(1, |frontend| frontend.frontends);
     let events = events::decode(&mut root, &events::Surroundings { fleet: fleet.as_ref(), frontends });
     let slo = table(&mut root, "slo", slo);
-    let output = table(&mut root, "output", output);
+    let output = table(&mut root, "output", |section| output(section, horizon));
     let limits = limits(&mut root);
 
     let warmup = warmup(&mut root, horizon);
@@ -189,18 +193,32 @@ fn slo(section: &mut Section<'_>) -> SloConfig {
     SloConfig { ttft: target("ttft"), tpot: target("tpot"), e2e: target("e2e") }
 }
 
-fn output(section: &mut Section<'_>) -> OutputConfig {
+fn output(section: &mut Section<'_>, horizon: Option<SimTime>) -> OutputConfig {
     OutputConfig {
         requests: section.boolean("requests").unwrap_or(false),
         timeseries_interval: section
             .item("timeseries_interval")
             .filter(|item| !item.is_text("auto"))
-            .and_then(|item| item.positive_span()),
+            .and_then(|item| interval(&item, horizon)),
         quantile_method: section.one_of("quantile_method", &QUANTILE_METHODS).unwrap_or_default(),
         decision_quality: section.item("decision_quality").filter(|item| !item.is_text("auto")).and_then(|item| item.boolean()),
         metrics: section.boolean("metrics").unwrap_or(false),
         metrics_epoch: section.item("metrics_epoch").and_then(|item| epoch(&item)).unwrap_or_default(),
     }
+}
+
+/// The interval of the time series: the fleet is looked at after each, which a typing mistake can make the whole of the run.
+fn interval(item: &Item<'_>, horizon: Option<SimTime>) -> Option<Span> {
+    let interval = item.positive_span()?;
+    let length = horizon.unwrap_or_default().since(SimTime::ZERO).as_nanos();
+    let rows = length / interval.as_nanos();
+    if rows > MAX_ROWS {
+        let least = Span::from_nanos(length.div_ceil(MAX_ROWS));
+        let message = format!("`{}` is {}: {rows} rows until the horizon, expected at most {MAX_ROWS}", item.path(), item.show());
+        item.fault(message, Some(format!("give `\"{least}\"` or more, or `\"auto\"`")));
+        return None;
+    }
+    Some(interval)
 }
 
 fn epoch(item: &Item<'_>) -> Option<Epoch> {

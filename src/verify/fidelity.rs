@@ -52,6 +52,12 @@ impl Recording {
         if is_run(directory) {
             return Ok(vec![Self::read(directory)?]);
         }
+        if directory.extension().is_some_and(|ending| ending == "toml") && directory.is_file() {
+            return Err(VerifyError::Other(format!(
+                "{}: a scenario, not a directory of recordings\n  hint: name the counters to hold it against: `--against COUNTERS`",
+                directory.display()
+            )));
+        }
         let failed =
             |error: std::io::Error| VerifyError::Other(format!("{}: cannot read the directory: {error}", directory.display()));
         let mut folders: Vec<PathBuf> = Vec::new();

@@ -41,8 +41,8 @@ pub struct TraceSummary {
     pub input_tokens: Option<LengthSummary>,
     /// Generated tokens; `None` without rows.
     pub output_tokens: Option<LengthSummary>,
-    /// Linear (Pearson) correlation of prompt and generated tokens; 0 if either does not vary.
-    pub correlation: f64,
+    /// Linear (Pearson) correlation of prompt and generated tokens; `None` if either does not vary.
+    pub correlation: Option<f64>,
     /// Use of an infinite prefix cache; `None` without block identities.
     pub prefix: Option<PrefixSummary>,
     /// Rows by the class that they name, in order of appearance.
@@ -60,8 +60,8 @@ pub struct ArrivalSummary {
     pub span: f64,
     /// (rows - 1) / span, requests per second; 0 if all arrive at once.
     pub rate: f64,
-    /// Gaps between successive arrivals, seconds.
-    pub gaps: GapSummary,
+    /// Gaps between successive arrivals, seconds; a single arrival has none.
+    pub gaps: Option<GapSummary>,
     /// Per window of 1, 10 and 60 s; windows longer than the span have no figures.
     pub windows: [Option<WindowSummary>; 3],
     /// Requests per 300 s from the first arrival, the partial last window included.
@@ -315,15 +315,17 @@ fn variation(deviation: f64, mean: f64) -> f64 {
     if cv < 1e-9 { 0.0 } else { cv }
 }
 
-fn correlation(a: &[u32], b: &[u32]) -> f64 {
+/// Linear correlation; `None` where either side does not vary.
+fn correlation(a: &[u32], b: &[u32]) -> Option<f64> {
     let float = |values: &[u32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
     let (a, b) = (float(a), float(b));
     if a.is_empty() {
-        return 0.0;
+        return None;
     }
     let ((mean_a, deviation_a), (mean_b, deviation_b)) = (moments(a.iter().copied()), moments(b.iter().copied()));
     let covariance = a.iter().zip(&b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum::<f64>() / a.len() as f64;
-    ratio(covariance, deviation_a * deviation_b)
+    let both = deviation_a * deviation_b;
+    (both > 0.0).then(|| covariance / both)
 }
 
 fn seconds(nanos: i128) -> f64 {
@@ -349,10 +351,10 @@ fn arrivals(rows: &[Row]) -> ArrivalSummary {
     }
 }
 
-fn gaps(rows: &[Row]) -> GapSummary {
+fn gaps(rows: &[Row]) -> Option<GapSummary> {
     let mut sorted: Vec<f64> = rows.windows(2).map(|w| seconds(w[1].at - w[0].at)).collect();
     if sorted.is_empty() {
-        sorted.push(0.0);
+        return None;
     }
     sorted.sort_by(f64::total_cmp);
     let (mean, deviation) = moments(sorted.iter().copied());
@@ -360,7 +362,7 @@ fn gaps(rows: &[Row]) -> GapSummary {
         let long = &sorted[sorted.partition_point(|g| *g <= limit)..];
         (long.len() as u64, long.iter().sum())
     };
-    GapSummary {
+    Some(GapSummary {
         mean,
         p50: percentile(&sorted, 0.5),
         p90: percentile(&sorted, 0.9),
@@ -370,7 +372,7 @@ fn gaps(rows: &[Row]) -> GapSummary {
         zero: rows.windows(2).filter(|w| w[0].at == w[1].at).count() as u64,
         above_10s: above(10.0),
         above_60s: above(60.0),
-    }
+    })
 }
 
 /// Sums over the windows of one width; those without a request add nothing and need not be visited.

@@ -96,6 +96,24 @@ fn both_ways_to_simulate_an_engine_give_the_same_bytes() {
 }
 
 #[test]
+fn the_story_of_a_request_that_never_came_is_no_success() {
+    let folder = folder();
+    let args = ["run", "small.toml", "--explain", "99999999", "--no-charts", "--quiet"];
+    let told = shedcast(folder.path()).args(args).assert().code(1).get_output().clone();
+    assert!(text(&told.stdout).contains("request 99999999 did not arrive in this run: its requests are 0 to "), "{told:?}");
+    shedcast(folder.path()).args(["run", "small.toml", "--explain", "0", "--no-charts", "--quiet"]).assert().code(0);
+}
+
+#[test]
+fn verify_says_what_it_was_given_instead() {
+    let folder = folder();
+    fs::write(folder.path().join("empty.txt"), "\n").expect("a file");
+    let said = |words: &[&str]| text(&shedcast(folder.path()).args(words).assert().code(2).get_output().stderr);
+    assert!(said(&["verify", "small.toml"]).contains("hint: name the counters to hold it against: `--against COUNTERS`"));
+    assert!(said(&["verify", "--against", "empty.txt", "small.toml"]).contains("empty.txt: the file is empty"));
+}
+
+#[test]
 fn seed_and_set_change_the_scenario_that_is_written_down() {
     let folder = folder();
     let args = ["run", "small.toml", "--seed", "11", "--set", "fleet.workers=3", "--no-charts", "--quiet"];

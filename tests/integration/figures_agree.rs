@@ -62,6 +62,7 @@ const FIGURES: &[(&str, &str, Unit)] = &[
     ("lost", "/total/requests/lost_to_overload", Unit::Count),
     ("attempts", "/total/attempts/started", Unit::Count),
     ("refused", "/total/attempts/refused", Unit::Count),
+    ("in_system", "/total/attempts/in_system", Unit::Count),
     ("all_workers_busy", "/total/refused_by_reason/0/attempts", Unit::Count),
     ("worker_at_capacity", "/total/refused_by_reason/1/attempts", Unit::Count),
     ("rate_529", "/total/rate_529", Unit::Share),
@@ -140,7 +141,7 @@ type Source = (&'static str, usize, fn(&Results<'_>) -> Figures);
 
 /// Every output that takes part.
 const SOURCES: &[Source] = &[
-    ("the CSV files of the run", 14, csv_files),
+    ("the CSV files of the run", 15, csv_files),
     ("replications.csv of a sweep", 20, replications),
     ("the text", 35, text),
     ("the Markdown", 35, markdown),
@@ -162,6 +163,13 @@ fn csv_files(results: &Results<'_>) -> Figures {
     for name in ["offered", "completed", "attempts", "refused", "all_workers_busy", "worker_at_capacity"] {
         add(name, sum(name));
     }
+    assert_eq!(requests.lines().count() as f64 - 1.0, sum("attempts"), "a row per attempt that started");
+    let open: Vec<&str> = requests.lines().filter(|line| line.contains(",in_system,")).collect();
+    let end_at = requests.lines().next().expect("a header").split(',').position(|name| name == "end_s").expect("it is there");
+    assert!(!open.is_empty() && open.iter().all(|line| line.split(',').nth(end_at) == Some("")), "{open:?}");
+    assert!(requests.ends_with(&format!("{}\n", open.join("\n"))), "those in the system come last");
+    assert!(column(&format!("request,rest\n{}", open.join("\n")), "request").is_sorted(), "by request");
+    add("in_system", open.len() as f64);
     add("rate_529", sum("refused") / sum("attempts"));
     let end = column(&series, "end_s").last().copied().expect("there are rows");
     add("goodput", sum("good") / end);

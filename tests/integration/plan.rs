@@ -246,7 +246,11 @@ fn bad_plans_are_refused_before_any_run_with_a_hint() {
         &["--maximise", "goodput"],
         &["--maximise", "load", "--range", "0..2 step 0.5"],
         &["--grid", "fleet.workers=1,2"],
-        &["--growth=-5%"],
+        &["--target", "rate_529<=1"],
+        &["--growth", "-5%"],
+        &["--growth", "20"],
+        &["--survive", "-1"],
+        &["--seed", "-1"],
         &["--confidence", "100%"],
         &["--max-runs", "0"],
         &["--run-length", "5s"],
@@ -258,6 +262,20 @@ fn bad_plans_are_refused_before_any_run_with_a_hint() {
         format!("{words:?}\n{}", String::from_utf8(output.stderr).expect("text"))
     });
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn fleets_too_small_for_the_events_are_told_once_with_the_range_that_is_possible() {
+    let folder = folder();
+    let events = "[[events]]\nat = \"5s\"\nreport_down = 3\n[[events]]\nat = \"6s\"\nworker_crash = 2\n";
+    let scenario = fs::read_to_string(folder.path().join("small.toml")).expect("the scenario");
+    fs::write(folder.path().join("events.toml"), format!("{scenario}{events}")).expect("a file");
+    let words = ["plan", "events.toml", "--set", "fleet.workers=4", "--minimise", "fleet.workers", "--range", "1..5"];
+    let refused = shedcast(folder.path(), &words).assert().code(2).get_output().clone();
+    let said = String::from_utf8(refused.stderr).expect("text");
+    assert_eq!(said.matches("expected a worker that exists").count(), 2, "{said}");
+    assert!(said.contains("with fleet.workers = 1, `events.0.report_down` is `3`"), "{said}");
+    assert_eq!(said.matches("hint: `fleet.workers` is possible from 3 to 5: `--range '3..5'`").count(), 1, "{said}");
 }
 
 #[test]

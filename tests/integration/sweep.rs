@@ -96,7 +96,7 @@ fn merged_shards_are_the_bytes_of_the_whole() {
         }
         let missing: Vec<&str> = words.iter().take(words.len() - 1).map(String::as_str).collect();
         let refused = shedcast(folder.path(), &missing).assert().code(2).get_output().clone();
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("shards 5 of 5 are missing"), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("shard 5 of 5 missing"), "{refused:?}");
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         shedcast(folder.path(), &words).assert().success();
         assert_eq!(files(&folder.path().join(format!("merged-{count}"))), one, "{count} shards");

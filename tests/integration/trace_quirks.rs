@@ -113,6 +113,31 @@ fn classes_that_a_trace_names_are_told_apart_in_results() {
 }
 
 #[test]
+fn lengths_given_for_rows_that_have_their_own_are_said_to_be_idle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("trace.csv"), "arrival_ns,input_tokens,output_tokens\n0,9,5\n").expect("a file");
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("shedcast"));
+    let words = ["trace", "convert", "trace.csv", "-", "--input-tokens", "7"];
+    let output = command.current_dir(folder.path()).args(words).assert().code(0).get_output().clone();
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("`--input-tokens` has no effect") && !said.contains("--output-tokens"), "{said}");
+    assert!(String::from_utf8(output.stdout).expect("text").contains("0,9,5"), "the rows keep their lengths");
+}
+
+#[test]
+fn a_class_name_that_would_tear_tables_apart_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = "arrival_ns,input_tokens,output_tokens,class\n0,9,5,gold\n5,9,5,\"sil\tver\"\n";
+    std::fs::write(folder.path().join("trace.csv"), rows).expect("a file");
+    let scenario = "name = \"a\"\n[fleet]\nworkers = 1\nservice_time = \"1s\"\n[workload]\ntrace = \"trace.csv\"\n";
+    std::fs::write(folder.path().join("a.toml"), scenario).expect("a file");
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("shedcast"));
+    let refused = command.current_dir(folder.path()).args(["run", "a.toml"]).assert().code(2).get_output().clone();
+    let said = String::from_utf8(refused.stderr).expect("text");
+    assert!(said.contains("trace.csv:3: class `sil\\tver` has control characters"), "{said}");
+}
+
+#[test]
 fn blocks_of_another_size_and_sessions_are_told() {
     let row = |i: u32| {
         format!("{{\"timestamp\": {}, \"input_length\": 64, \"output_length\": 5, \"hash_ids\": [1, 2, 3, {i}]}}\n", i * 10)
@@ -155,7 +180,8 @@ fn a_dynamo_trace_is_found_behind_other_events_and_put_in_order() {
 #[test]
 fn what_is_no_trace_says_what_it_is_and_what_to_do() {
     let bench = br#"{"date": "20250101", "num_prompts": 100, "request_rate": "inf", "request_throughput": 3.1}"#;
-    let cases: [(&str, &[u8], &str); 16] = [
+    let cases: [(&str, &[u8], &str); 17] = [
+        ("nameless.csv", b"2024-05-10 00:00:00,100,7\n2024-05-10 00:00:01,100,7\n", "looks like a row"),
         ("bench.json", bench, "the result of a benchmark"),
         ("text.jsonl", br#"{"timestamp": 0, "text_input": "hello", "output_length": 5}"#, "texts, whose tokens nobody has counted"),
         ("pretty.json", b"{\n  \"timestamp\": 0}\n", "jq -c ."),

@@ -394,8 +394,10 @@ impl<'a, G: StepGroup, O: Observer> Simulation<'a, G, O> {
             observer.monitor_end(self.now, frontend, monitor);
         }
         let (requests, observer) = (&self.requests, &mut self.observer);
-        let open = self.attempts.iter().filter(|(_, a)| a.is_wanted());
-        open.for_each(|(_, a)| observer.attempt_in_system(a.tag, a.class));
+        // Where an attempt lies depends on whose place it took over: what is told of the open ones shall not.
+        let mut open: Vec<_> = self.attempts.iter().filter_map(|(_, a)| Some((a, &requests[a.request()?]))).collect();
+        open.sort_unstable_by_key(|(a, _)| (a.id, a.number));
+        open.into_iter().for_each(|(attempt, request)| observer.attempt_in_system(attempt, request));
         requests.iter().for_each(|(_, r)| observer.request_unfinished(r));
     }
 

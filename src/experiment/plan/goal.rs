@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::measure_table::{LatencyQuantile, Measure, MeasureUnit, Taken};
 use crate::experiment::result::RunResult;
 use crate::experiment::sweep::range::Refusal;
-use crate::experiment::sweep::target::{amount, find};
+use crate::experiment::sweep::target::{always_met, amount, find};
 use crate::stats::RankRule;
 
 use super::record::Batch;
@@ -50,6 +50,7 @@ impl Goal {
         };
         let unit = if LatencyQuantile::find(name).is_some() { MeasureUnit::Seconds } else { find(name)?.unit };
         let value = amount(unit, name, value.trim())?;
+        always_met(unit, at_least, value, text)?;
         let goal = Self { class, measure: name.to_owned(), at_least, value, text: text.split_whitespace().collect() };
         goal.check().map(|()| goal)
     }
@@ -186,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn what_no_run_can_show_is_refused() {
-        for text in ["rate_529<=0%", "slo_share>=100%", "ttft_p99<=0s"] {
+    fn what_no_run_can_show_or_every_run_meets_is_refused() {
+        for text in ["rate_529<=1", "rate_529<=100%", "rate_529<=0%", "slo_share>=100%", "ttft_p99<=0s"] {
             assert!(Goal::parse(text).is_err(), "{text}");
         }
     }

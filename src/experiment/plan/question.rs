@@ -228,7 +228,14 @@ fn parse_share(text: &str) -> Option<f64> {
 
 fn parse_growth(text: &str) -> Result<f64, Refusal> {
     let hint = || "say how much more traffic must fit, such as `20%` or `0.2`".to_owned();
-    parse_share(text).filter(|x| (0.0..=100.0).contains(x)).ok_or_else(|| (format!("`{text}` is no growth"), hint()))
+    let growth =
+        parse_share(text).filter(|x| (0.0..=100.0).contains(x)).ok_or_else(|| (format!("`{text}` is no growth"), hint()))?;
+    // A bare 20 is 20 % to some and twenty times as much on top to others.
+    if growth > 1.0 && !text.contains('%') {
+        let hint = format!("write `{growth}%`, or `{}%` where as much as that is meant", growth * 100.0);
+        return Err((format!("`{text}` is no growth: a share without `%` is at most 1"), hint));
+    }
+    Ok(growth)
 }
 
 fn parse_confidence(text: &str) -> Result<f64, Refusal> {
@@ -442,23 +449,63 @@ fn check_grid(document: &Document, grid: &Grid, conditions: Conditions) -> Resul
             Ok((Fingerprint::new().with(scenario.to_toml().as_bytes()).value(), scenario))
         })
         .collect();
-    let mut faults = Faults::default();
+    let faults = faults_of_cells(grid, &cells, &seen);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
     let mut fingerprint = Fingerprint::new();
     let (mut first, mut last) = (None, None);
-    for found in seen {
-        match found {
-            Err(of_cell) => of_cell.iter().for_each(|fault| faults.push(fault.clone())),
-            Ok((value, scenario)) => {
-                fingerprint = fingerprint.with(&value.to_le_bytes());
-                first = first.or_else(|| Some(scenario.clone()));
-                last = Some(scenario);
-            }
-        }
+    for (value, scenario) in seen.into_iter().flatten() {
+        fingerprint = fingerprint.with(&value.to_le_bytes());
+        first = first.or_else(|| Some(scenario.clone()));
+        last = Some(scenario);
     }
-    let (Some(first), Some(mut last)) = (first, last.filter(|_| faults.is_empty())) else { return Err(faults) };
+    let (Some(first), Some(mut last)) = (first, last) else { return Err(faults) };
     conditions.apply(&mut last);
     fingerprint = fingerprint.with(&trace_of(&first).value().to_le_bytes());
     Ok(Checked { first, conditioned: last, fingerprint })
+}
+
+/// What is wrong with the cells that were looked at. Where only some are faulty, it is their values that are: each place is told
+/// once, with the first value that was tried, and along a line of values the hint says which are possible.
+fn faults_of_cells<T>(grid: &Grid, cells: &[usize], seen: &[Result<T, Faults>]) -> Faults {
+    let mut all = Faults::default();
+    let some_hold = seen.iter().any(Result::is_ok);
+    let mut told: Vec<(Place, String)> = Vec::new();
+    for (cell, found) in cells.iter().zip(seen) {
+        let Err(of_cell) = found else { continue };
+        for fault in of_cell.iter() {
+            if !some_hold {
+                all.push(fault.clone());
+                continue;
+            }
+            let name = (fault.place.clone(), fault.path.clone());
+            if told.contains(&name) {
+                continue;
+            }
+            let hint = if told.is_empty() { possible(grid, cells, seen).or_else(|| fault.hint.clone()) } else { None };
+            all.push(Fault { message: format!("with {}, {}", grid.describe(*cell), fault.message), hint, ..fault.clone() });
+            told.push(name);
+        }
+    }
+    all
+}
+
+/// Which values of the only axis are possible, where all of one end are and all of the other are not.
+fn possible<T>(grid: &Grid, cells: &[usize], seen: &[Result<T, Faults>]) -> Option<String> {
+    let [axis] = &grid.axes[..] else { return None };
+    let mut values: Vec<(f64, bool, String)> = cells
+        .iter()
+        .zip(seen)
+        .map(|(cell, found)| Some((axis.number(*cell)?, found.is_ok(), axis.label(*cell))))
+        .collect::<Option<_>>()?;
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (first, last) = (values.iter().position(|v| v.1)?, values.iter().rposition(|v| v.1)?);
+    let whole = values[first..=last].iter().all(|v| v.1) && (first == 0 || last + 1 == values.len());
+    let (low, high) = (&values[first].2, &values[last].2);
+    whole.then(|| {
+        format!("`{}` is possible from {low} to {high}: `--range '{low}..{high}'`, with a step where it is not 1", axis.name())
+    })
 }
 
 /// Fills in what each cell costs, where that is asked.

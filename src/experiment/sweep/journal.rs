@@ -131,9 +131,9 @@ pub enum MergeError {
         shard: usize,
     },
     /// Shards that were not named.
-    #[error("shards {missing} of {count} are missing\n  hint: run them with `--shard i/{count}`, and name their directories too")]
+    #[error("{missing} of {count} missing\n  hint: run what is missing with `--shard i/{count}`, and name its directory too")]
     Missing {
-        /// Their numbers, from 1.
+        /// `shard 3`, or `shards 2, 3`, from 1.
         missing: String,
         /// How many there ought to be.
         count: usize,
@@ -195,7 +195,8 @@ pub fn merge(journals: Vec<(String, Journal)>) -> Result<SweepResult, MergeError
     }
     let missing: Vec<String> = (0..count).filter(|i| seen[*i].is_none()).map(|i| (i + 1).to_string()).collect();
     if !missing.is_empty() {
-        return Err(MergeError::Missing { missing: missing.join(", "), count });
+        let shards = if missing.len() == 1 { "shard" } else { "shards" };
+        return Err(MergeError::Missing { missing: format!("{shards} {}", missing.join(", ")), count });
     }
     let description = first.header.sweep.clone();
     let result = SweepResult::of(description, journals.into_iter().flat_map(|(_, journal)| journal.records).collect());

@@ -49,6 +49,7 @@ impl Target {
         };
         let measure = find(name.trim())?;
         let value = amount(measure.unit, measure.name, value.trim())?;
+        always_met(measure.unit, at_least, value, text)?;
         Ok(Self { measure: measure.name.to_owned(), at_least, value, text: text.split_whitespace().collect() })
     }
 
@@ -118,6 +119,16 @@ pub fn find(name: &str) -> Result<&'static Measure, Refusal> {
     })
 }
 
+/// Refuses a bound that every run keeps.
+///
+/// # Errors
+/// That it does, and what to write instead.
+pub(in crate::experiment) fn always_met(unit: MeasureUnit, at_least: bool, value: f64, text: &str) -> Result<(), Refusal> {
+    let always = matches!(unit, MeasureUnit::Share) && !at_least && value >= 1.0;
+    let hint = || "give the greatest share that is still good, such as `rate_529<=1%`".to_owned();
+    if always { Err((format!("`{text}`: every run meets it"), hint())) } else { Ok(()) }
+}
+
 /// A value of the measure `name` in its base unit.
 ///
 /// # Errors
@@ -128,6 +139,11 @@ pub(in crate::experiment) fn amount(unit: MeasureUnit, name: &str, text: &str) -
         MeasureUnit::Seconds => (text.parse::<Span>().ok().map(Span::as_secs_f64), "a duration such as `2s` or `250ms`"),
         MeasureUnit::Share => {
             let percent = text.strip_suffix('%').and_then(number).map(|x| x / 100.0);
+            // A bare 1 is 1 % to some and 100 % to others, and the answers are far apart.
+            if let Some(bare) = number(text).filter(|x| (1.0..=100.0).contains(x)) {
+                let hint = format!("write `{bare}%` or `{}`", bare / 100.0);
+                return Err((format!("`{text}` is no value of `{name}`: a share without `%` is below 1"), hint));
+            }
             (percent.or_else(|| number(text)).filter(|x| (0.0..=1.0).contains(x)), "a share such as `0.01` or `1%`")
         }
         MeasureUnit::PerSecond | MeasureUnit::Count => (number(text), "a number"),
@@ -149,6 +165,11 @@ mod tests {
         assert_eq!(Target::parse("ttft_p99<=2").unwrap_err().0, "`2` is no value of `ttft_p99`");
         assert!(Target::parse("rate_529=1").is_err() && Target::parse("rate_529<=150%").is_err());
         assert!(Precision::parse("rate_529=0").is_err());
+        let refused = Target::parse("rate_529<=1").unwrap_err();
+        assert_eq!(refused.0, "`1` is no value of `rate_529`: a share without `%` is below 1");
+        assert_eq!(refused.1, "write `1%` or `0.01`");
+        assert_eq!(Target::parse("rate_529<=100%").unwrap_err().0, "`rate_529<=100%`: every run meets it");
+        assert_eq!(Target::parse("slo_share>=100%").unwrap().value, 1.0);
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn warnings(result: &RunResult) -> Vec<Warning> {
         (
             codes::UNCONFIGURED_WORKER,
             |idle| idle.unconfigured,
-            "routable without a runtime configuration, after it had been reported down",
+            "routable, but without the runtime configuration that a report of it as down had removed,",
             "its decode check cannot fire and its prefill fraction is taken of 10,000,000 tokens until any worker joins, leaves or \
              changes",
         ),

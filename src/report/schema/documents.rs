@@ -225,7 +225,10 @@ pub(super) fn inspection() -> Value {
         ("arrivals", or_null(arrivals())),
         ("input_tokens", or_null(lengths("Prompt tokens."))),
         ("output_tokens", or_null(lengths("Generated tokens."))),
-        ("length_correlation", number("Linear correlation of prompt and generated tokens; 0 if either does not vary.")),
+        (
+            "length_correlation",
+            or_null(number("Linear correlation of prompt and generated tokens; null if either does not vary.")),
+        ),
         (
             "prefix",
             or_null(object(
@@ -298,8 +301,8 @@ fn arrivals() -> Value {
             ("span_s", number("From the first to the last arrival, seconds.")),
             ("rate", number("Requests per second of the span.")),
             ("head_rate", number("Requests per second of its first tenth.")),
-            ("gap_s", object("Gaps between arrivals, seconds.", gaps)),
-            ("gap_cv", number("Their coefficient of variation.")),
+            ("gap_s", or_null(object("Gaps between arrivals, seconds; a single arrival has none.", gaps))),
+            ("gap_cv", or_null(number("Their coefficient of variation."))),
             ("zero_gaps", count("Gaps of exactly 0.")),
             ("gaps_above_10s", above("Gaps above 10 s.")),
             ("gaps_above_60s", above("Gaps above 60 s.")),

@@ -33,11 +33,19 @@ enum Measures {
 pub(super) const TABLES: &[Table] = &[
     Table {
         name: "requests.csv",
-        about: "a row per attempt, with `--requests-csv`",
+        about: "a row per attempt, with `--requests-csv`: those that ended in the order of their ends, then those in the system at the end, by request",
         columns: "request attempt class arrival_s start_s end_s frontend worker rank input_tokens output_tokens outcome status reason \
                   decisive layer ttft_s tpot_s e2e_s queue_wait_s migrations request_e2e_s rule why_worker why_rank measured limit age_s",
         measures: Measures::None,
-        own: &[],
+        own: &[
+            ("end_s", "number", "End, seconds from the start of the run; empty where the attempt is in the system at the end."),
+            (
+                "outcome",
+                "string",
+                "What became of the attempt: `completed`, `refused`, `unavailable`, `failed`, `cancelled`, `unservable`, or \
+                 `in_system` at the end of the run.",
+            ),
+        ],
     },
     Table {
         name: "timeseries.csv",
@@ -65,7 +73,10 @@ pub(super) const TABLES: &[Table] = &[
                   engine_slots_p50 engine_slots_p90 engine_slots_p99 engine_slots_max queue_mean queue_p50 queue_p90 queue_p99 queue_max \
                   queue_gauge_mean queue_gauge_max full_share excluded_share wrongly_out_share wrongly_in_share exclusion_changes",
         measures: Measures::None,
-        own: &[],
+        own: &[
+            ("completed", "integer", "Attempts that it completed after the warm-up, whenever their requests arrived."),
+            ("rejected", "integer", "Requests that it turned away after the warm-up, whenever they arrived."),
+        ],
     },
     Table {
         name: "ranks.csv",

@@ -2,8 +2,7 @@
 
 use super::super::charts::data::{Heading, Sample, TraceData};
 use super::super::charts::{Figure, trace};
-use super::figure_of;
-use crate::stats::text::count;
+use super::{figure_of, requests};
 use crate::workload::inspect::{ShapeInterval, TraceSummary, WINDOWS};
 
 /// Arrivals over time and lengths of the trace called `name`.
@@ -42,7 +41,7 @@ fn data(name: &str, summary: &TraceSummary) -> TraceData {
 
 /// How bursty the arrivals are, at the coarsest window there are figures for.
 fn title(summary: &TraceSummary) -> String {
-    let requests = format!("{} requests", count(summary.rows));
+    let requests = requests(summary.rows);
     let Some(arrivals) = &summary.arrivals else { return format!("{requests}: lengths without arrivals") };
     let mut windows = WINDOWS.iter().zip(&arrivals.windows).filter_map(|(width, window)| Some((width, window.as_ref()?)));
     let peak = match windows.next_back() {
@@ -51,7 +50,8 @@ fn title(summary: &TraceSummary) -> String {
         }
         None => String::new(),
     };
-    format!("{requests} at {}/s, gaps of variation {}{peak}", figure_of(arrivals.rate), figure_of(arrivals.gaps.cv))
+    let Some(gaps) = &arrivals.gaps else { return requests };
+    format!("{requests} at {}/s, gaps of variation {}{peak}", figure_of(arrivals.rate), figure_of(gaps.cv))
 }
 
 fn subtitle(name: &str, summary: &TraceSummary) -> String {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::INSPECTION_SCHEMA;
-use crate::workload::inspect::{ArrivalSummary, COARSE, LengthSummary, TraceSummary, WINDOWS};
+use crate::workload::inspect::{ArrivalSummary, COARSE, GapSummary, LengthSummary, TraceSummary, WINDOWS};
 
 /// The statistics of the trace called `name` as JSON, indented, with a line feed at the end.
 pub fn inspection_json(name: &str, trace: &TraceSummary) -> Vec<u8> {
@@ -34,7 +34,11 @@ pub fn inspection_json(name: &str, trace: &TraceSummary) -> Vec<u8> {
 }
 
 fn arrivals(of: &ArrivalSummary) -> Value {
-    let gaps = &of.gaps;
+    let gaps = of.gaps.as_ref();
+    let above = |long: fn(&GapSummary) -> (u64, f64)| {
+        let (count, sum) = gaps.map_or((0, 0.0), long);
+        json!({ "count": count, "sum_s": sum })
+    };
     let windows: Vec<Value> = WINDOWS
         .iter()
         .zip(&of.windows)
@@ -55,11 +59,11 @@ fn arrivals(of: &ArrivalSummary) -> Value {
         "span_s": of.span,
         "rate": of.rate,
         "head_rate": of.head_rate,
-        "gap_s": { "mean": gaps.mean, "p50": gaps.p50, "p90": gaps.p90, "p99": gaps.p99, "max": gaps.max },
-        "gap_cv": gaps.cv,
-        "zero_gaps": gaps.zero,
-        "gaps_above_10s": { "count": gaps.above_10s.0, "sum_s": gaps.above_10s.1 },
-        "gaps_above_60s": { "count": gaps.above_60s.0, "sum_s": gaps.above_60s.1 },
+        "gap_s": gaps.map(|g| json!({ "mean": g.mean, "p50": g.p50, "p90": g.p90, "p99": g.p99, "max": g.max })),
+        "gap_cv": gaps.map(|g| g.cv),
+        "zero_gaps": gaps.map_or(0, |g| g.zero),
+        "gaps_above_10s": above(|g| g.above_10s),
+        "gaps_above_60s": above(|g| g.above_60s),
         "windows": windows,
         "coarse": { "window_s": COARSE, "counts": of.coarse },
         "input_token_rate": of.token_rates.0,

@@ -1,9 +1,9 @@
 //! The statistics of a trace for people: one screen of 80 columns.
 
 use super::super::wrap::{COLUMNS, wrap};
-use super::{block, figure_of, row, seconds};
+use super::{block, figure_of, requests, row, seconds};
 use crate::stats::text::{count, percent, significant};
-use crate::workload::inspect::{ArrivalSummary, COARSE, LengthSummary, TraceSummary, WINDOWS, WindowSummary};
+use crate::workload::inspect::{ArrivalSummary, COARSE, GapSummary, LengthSummary, TraceSummary, WINDOWS, WindowSummary};
 use crate::workload::trace::TraceWarning;
 
 /// Fewer requests than this say nothing of parts of the trace.
@@ -41,11 +41,12 @@ pub fn inspection_text(name: &str, trace: &TraceSummary) -> String {
 
 /// What was recognised, how much, for how long.
 fn headline(name: &str, trace: &TraceSummary) -> String {
-    let recognised = format!("{name}: {} trace, {} requests", trace.format.name(), count(trace.rows));
+    let recognised = format!("{name}: {} trace, {}", trace.format.name(), requests(trace.rows));
     match &trace.arrivals {
         Some(arrivals) if arrivals.span > 0.0 => {
             format!("{recognised} in {} s, {}/s", thousands(arrivals.span), figure_of(arrivals.rate))
         }
+        Some(_) if trace.rows == 1 => recognised,
         Some(_) => format!("{recognised}, all at one instant"),
         None if trace.rows > 0 => format!("{recognised}, lengths without arrivals"),
         None => recognised,
@@ -61,7 +62,7 @@ fn thousands(value: f64) -> String {
 /// What is read and what a replay would drop.
 fn rows(trace: &TraceSummary) -> String {
     let zero: u64 = trace.zero_rows.iter().sum();
-    let mut text = format!("{} requests", count(trace.rows));
+    let mut text = requests(trace.rows);
     if trace.other_rows > 0 {
         text.push_str(&format!(" + {} rows of other kinds (not requests)", count(trace.other_rows)));
     }
@@ -83,8 +84,7 @@ fn rows(trace: &TraceSummary) -> String {
     text
 }
 
-fn arrivals_block(arrivals: &ArrivalSummary, requests: u64) -> String {
-    let gaps = &arrivals.gaps;
+fn gaps_block(gaps: &GapSummary) -> String {
     let line = format!(
         "mean {}, p50 {}, p90 {}, p99 {}, max {}",
         seconds(gaps.mean),
@@ -105,6 +105,11 @@ fn arrivals_block(arrivals: &ArrivalSummary, requests: u64) -> String {
     if !above.is_empty() {
         text.push_str(&block("", &above.join(", ")));
     }
+    text
+}
+
+fn arrivals_block(arrivals: &ArrivalSummary, rows: u64) -> String {
+    let mut text = arrivals.gaps.as_ref().map(gaps_block).unwrap_or_default();
     let ticks = &arrivals.ticks;
     if ticks.per_instant.1 > 1 {
         let line = format!(
@@ -115,9 +120,11 @@ fn arrivals_block(arrivals: &ArrivalSummary, requests: u64) -> String {
         );
         text.push_str(&block("instants", &line));
     }
-    let (input, output) = arrivals.token_rates;
-    text.push_str(&block("tokens", &format!("{}/s of prompts, {}/s generated", figure_of(input), figure_of(output))));
-    if requests >= FEW {
+    if arrivals.span > 0.0 {
+        let (input, output) = arrivals.token_rates;
+        text.push_str(&block("tokens", &format!("{}/s of prompts, {}/s generated", figure_of(input), figure_of(output))));
+    }
+    if rows >= FEW {
         let tenth =
             format!("{}/s in the first tenth of the time, {}/s in all", figure_of(arrivals.head_rate), figure_of(arrivals.rate));
         text.push_str(&block("head", &tenth));
@@ -156,13 +163,12 @@ fn lengths(trace: &TraceSummary) -> String {
     let cap = |what: &str, of: &LengthSummary| {
         (of.at_max > 1 && of.max > of.min).then(|| format!("{} {what} at the largest value", count(of.at_max)))
     };
-    let mut notes = vec![format!("correlation of the two {}", significant(trace.correlation, 2))];
-    if trace.correlation < 0.0 {
-        notes[0] = format!("correlation of the two -{}", significant(-trace.correlation, 2));
+    let sign = |x: f64| if x < 0.0 { "-" } else { "" };
+    let correlation = trace.correlation.map(|x| format!("correlation of the two {}{}", sign(x), significant(x.abs(), 2)));
+    let notes: Vec<String> = correlation.into_iter().chain(cap("prompts", input)).chain(cap("outputs", output)).collect();
+    if !notes.is_empty() {
+        text.push_str(&wrap("  ", &notes.join(", "), 2, COLUMNS));
     }
-    notes.extend(cap("prompts", input));
-    notes.extend(cap("outputs", output));
-    text.push_str(&wrap("  ", &notes.join(", "), 2, COLUMNS));
     text
 }
 

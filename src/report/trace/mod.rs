@@ -27,6 +27,11 @@ fn figure_of(value: f64) -> String {
     if value.abs() < 999.95 { significant(value, 4) } else { count(value.round() as u64) }
 }
 
+/// So many requests, or one.
+fn requests(rows: u64) -> String {
+    format!("{} {}", count(rows), if rows == 1 { "request" } else { "requests" })
+}
+
 /// Seconds for people, four digits.
 fn seconds(value: f64) -> String {
     format!("{} s", figure_of(value))

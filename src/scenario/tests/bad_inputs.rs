@@ -64,7 +64,7 @@ fn a_duplicate_key_is_refused() {
 workers = 1
 workers = 2
 "#;
-    insta::assert_snapshot!(faults(text), @"burst.toml:3:1: no valid TOML: duplicate key");
+    insta::assert_snapshot!(faults(text), @"burst.toml:3:1: no valid TOML: duplicate key `workers`: it stands in line 2 already");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_horizon_with_an_unknown_unit() {
         r#"horizon = "10 minutes"
 "#
     );
-    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"10 minutes"`: a duration needs a unit: ns, us, ms, s, m, h or d"#);
+    insta::assert_snapshot!(faults(text), @r#"burst.toml:1:11: `horizon` is `"10 minutes"`: `minutes` is no unit of time: expected ns, us, ms, s, m, h or d"#);
 }
 
 #[test]
@@ -293,6 +293,42 @@ workers = 1
 engine = { base = 0.0175, prefill = "104.1us" }
 "#;
     insta::assert_snapshot!(faults(text), @"burst.toml:2:1: `fleet.kv_total_blocks` is missing: expected the KV blocks of a rank, 1 or more");
+}
+
+#[test]
+fn blocks_that_are_given_as_none_at_all() {
+    let text = &BASE.replace("[fleet]\n", "[fleet]\nkv_total_blocks = 0\n");
+    insta::assert_snapshot!(faults(text), @"burst.toml:4:19: `fleet.kv_total_blocks` is `0`: expected the KV blocks of a rank, 1 or more");
+}
+
+#[test]
+fn a_time_series_of_too_many_rows() {
+    let text = &format!("{BASE}{}", "[output]\ntimeseries_interval = \"1ns\"\n");
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:23: `output.timeseries_interval` is `"1ns"`: 600000000000 rows until the horizon, expected at most 10000000
+      hint: give `"60us"` or more, or `"auto"`
+    "#);
+}
+
+#[test]
+fn shares_as_percentages_and_with_a_comma() {
+    let text = &format!(
+        "{BASE}{}",
+        r#"[frontend]
+active_decode_blocks_threshold = 80
+active_prefill_tokens_threshold_frac = "0,8"
+[telemetry]
+loss = "80%"
+"#
+    );
+    insta::assert_snapshot!(faults(text), @r#"
+    burst.toml:11:34: `frontend.active_decode_blocks_threshold` is `80`: expected a number from 0 to 1
+      hint: write `0.8`
+    burst.toml:12:40: `frontend.active_prefill_tokens_threshold_frac` is `"0,8"`: expected a finite number of 0 or more
+      hint: write `0.8`
+    burst.toml:14:8: `telemetry.loss` is `"80%"`: expected a number from 0 to 1
+      hint: write `0.8`
+    "#);
 }
 
 #[test]

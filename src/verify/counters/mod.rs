@@ -39,6 +39,12 @@ impl Counters {
     pub fn read(path: &Path, scrape_interval: Option<f64>) -> Result<Self, VerifyError> {
         let fault = |problem: &str, hint: &str| VerifyError::Other(format!("{}: {problem}\n  hint: {hint}", path.display()));
         let text = read_text(path).map_err(|problem| fault(&problem, "expected exported counters as text"))?;
+        if text.trim().is_empty() {
+            return Err(fault(
+                "the file is empty",
+                "expected Prometheus' text exposition with times, or CSV with a column for the time",
+            ));
+        }
         let is_csv = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).is_some_and(csv::is_header);
         let read = if is_csv { csv::parse(&text) } else { exposition::parse(&text, scrape_interval) };
         let mut counters = read.map_err(|problem| {

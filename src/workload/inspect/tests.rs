@@ -122,7 +122,7 @@ fn the_public_traces_have_their_published_figures() {
         let summary = inspect(&config(path), None).unwrap();
         assert_eq!((summary.rows, summary.out_of_order, summary.zero_rows), (e.rows, 0, [e.no_tokens, 0, 0]), "{}", e.file);
         let a = summary.arrivals.as_ref().unwrap();
-        let g = &a.gaps;
+        let g = &a.gaps.expect("several arrivals");
         all(e.file, &[a.span, a.rate, g.mean, g.p50, g.p90, g.p99, g.max, g.cv], e.arrivals);
         let windows = a.windows.map(|w| w.expect("every span is longer than a minute"));
         all(e.file, &windows.map(|w| w.dispersion), e.dispersion);
@@ -149,8 +149,8 @@ fn the_azure_traces_replay_to_the_microsecond_and_show_their_shape() {
     let Some(path) = shared("azure2023/AzureLLMInferenceTrace_code.csv") else { return };
     let a = inspect(&config(path), None).unwrap().arrivals.unwrap();
     assert_eq!(a.coarse, [781, 701, 1116, 1030, 1199, 913, 881, 870, 577, 32, 363, 356]);
-    assert_eq!((a.gaps.above_60s.0, a.gaps.above_10s.0), (12, 45));
-    near("gaps above 10 s", a.gaps.above_10s.1, "2377");
+    assert_eq!((a.gaps.unwrap().above_60s.0, a.gaps.unwrap().above_10s.0), (12, 45));
+    near("gaps above 10 s", a.gaps.unwrap().above_10s.1, "2377");
     let Some(path) = shared("azure2023/AzureLLMInferenceTrace_conv.csv") else { return };
     let summary = inspect(&config(path), None).unwrap();
     assert_eq!(summary.output_tokens.unwrap().at_max, 11);
@@ -180,7 +180,16 @@ fn the_mooncake_conversation_shows_its_ticks_and_its_reusable_prefixes() {
     }
     let a = arrivals(&rows);
     let w = a.windows.map(Option::unwrap);
-    let found = [a.rate, a.gaps.p50, a.gaps.p90, a.gaps.p99, a.gaps.cv, w[0].dispersion, w[1].dispersion, w[2].dispersion];
+    let found = [
+        a.rate,
+        a.gaps.unwrap().p50,
+        a.gaps.unwrap().p90,
+        a.gaps.unwrap().p99,
+        a.gaps.unwrap().cv,
+        w[0].dispersion,
+        w[1].dispersion,
+        w[2].dispersion,
+    ];
     for (i, (found, published)) in found.iter().zip([3.40, 0.2025, 0.6754, 1.389, 1.009, 1.05, 1.50, 2.86]).enumerate() {
         let allowed = if i < 5 { 0.03 } else { 0.1 };
         assert!((found / published - 1.0).abs() < allowed, "{found} is not {published}");
@@ -236,13 +245,29 @@ fn other_shared_traces_are_recognised_and_read_to_the_end() {
 }
 
 #[test]
+fn a_single_request_has_no_gaps_and_no_correlation() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    std::fs::write(&path, "arrived_at,num_prefill_tokens,num_decode_tokens\n3,9,4\n").unwrap();
+    let summary = inspect(&config(path), None).unwrap();
+    assert_eq!((summary.correlation, summary.arrivals.as_ref().unwrap().gaps), (None, None));
+    let text = crate::report::trace::inspection_text("t.csv", &summary);
+    assert!(text.contains("1 request\n") && !text.contains("gaps") && !text.contains("correlation"), "{text}");
+    let json: serde_json::Value = serde_json::from_slice(&crate::report::trace::inspection_json("t.csv", &summary)).unwrap();
+    assert!(json["length_correlation"].is_null() && json["arrivals"]["gap_s"].is_null() && json["arrivals"]["gap_cv"].is_null());
+}
+
+#[test]
 fn a_small_trace_has_the_figures_worked_out_by_hand() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,4\n1,2,3\n1,3,2\n4,6,1\n").unwrap();
     let summary = inspect(&config(path), None).unwrap();
     let a = summary.arrivals.unwrap();
-    assert_eq!((a.span, a.rate, a.gaps.mean, a.gaps.p50, a.gaps.max, a.gaps.zero), (4.0, 0.75, 4.0 / 3.0, 1.0, 3.0, 1));
+    assert_eq!(
+        (a.span, a.rate, a.gaps.unwrap().mean, a.gaps.unwrap().p50, a.gaps.unwrap().max, a.gaps.unwrap().zero),
+        (4.0, 0.75, 4.0 / 3.0, 1.0, 3.0, 1)
+    );
     // Counts 1, 2, 0, 0 in the four whole seconds: mean 3/4, variance 11/16.
     let w = a.windows[0].unwrap();
     assert!((w.dispersion - 11.0 / 12.0).abs() < 1e-12 && (w.peak_to_mean - 8.0 / 3.0).abs() < 1e-12 && w.empty == 0.5);
@@ -250,5 +275,5 @@ fn a_small_trace_has_the_figures_worked_out_by_hand() {
     for (found, expected) in lengths(&summary.input_tokens.unwrap()).iter().zip([3.0, 2.5, 5.1, 5.91, 6.0]) {
         assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
     }
-    assert!((summary.correlation + 0.956_182_887).abs() < 1e-8, "{}", summary.correlation);
+    assert!((summary.correlation.unwrap() + 0.956_182_887).abs() < 1e-8, "{:?}", summary.correlation);
 }

@@ -258,6 +258,12 @@ fn intern(classes: &mut Vec<String>, name: &str) -> Result<u16, String> {
     if let Some(found) = classes.iter().position(|c| c == name) {
         return Ok(found as u16);
     }
+    // It stands in tables and charts, where a line break or an escape would tear rows apart.
+    if name.chars().any(char::is_control) {
+        let shown: String =
+            name.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+        return Err(format!("class `{}` has control characters: expected a name of printable ones", shortened(&shown)));
+    }
     if classes.len() >= MOST_CLASSES {
         return Err(format!("class `{}` is one more than {MOST_CLASSES}: expected a column of few names", shortened(name)));
     }

@@ -6,7 +6,8 @@ use super::format::{self, Recognised, Spec, Syntax, TraceFormat};
 use super::lines::Lines;
 use super::reader::Fields;
 use super::record::{CsvFields, JsonFields, Role, split_quoted};
-use crate::workload::config::TraceColumns;
+use super::time;
+use crate::workload::config::{TimeUnit, TraceColumns};
 use crate::workload::error::WorkloadError;
 
 /// Whether the CSV header just read (the present line) has vidur's arrivals.
@@ -81,14 +82,30 @@ fn hint_for_unknown(header: &[String]) -> &'static str {
         [one] if one.ends_with(':') || one.contains(": ") => {
             "this looks like YAML: a description of a workload has no requests; BLIS TraceV2 has them in the CSV beside its header"
         }
+        header if is_data(header) => {
+            "the first line looks like a row: give `columns` by number, with `header = false`, such as `--columns \
+             header=false,arrival=1,arrival_unit=s,input_tokens=2,output_tokens=3`"
+        }
         _ => "name the columns and units in the trace's `columns`",
     }
+}
+
+/// Whether no field of a first line is a name: all are numbers or dates, or nothing.
+fn is_data(header: &[String]) -> bool {
+    let is_value = |field: &String| field.parse::<f64>().is_ok() || time::nanos(field, TimeUnit::Date).is_ok();
+    header.iter().any(is_value) && header.iter().all(|field| field.trim().is_empty() || is_value(field))
 }
 
 pub(super) fn find_column(path: &Path, header: &[String], name: &str) -> Result<usize, WorkloadError> {
     header.iter().position(|h| h == name).or_else(|| header.iter().position(|h| h.eq_ignore_ascii_case(name))).ok_or_else(|| {
         let problem = format!("no column `{name}`");
-        file_error(path, problem, format!("the file has `{}`", header.join(",")))
+        let hint = match is_data(header) {
+            true => {
+                format!("the file has `{}`, which looks like a row: number the columns, with `header = false`", header.join(","))
+            }
+            false => format!("the file has `{}`", header.join(",")),
+        };
+        file_error(path, problem, hint)
     })
 }
 
