@@ -102,18 +102,41 @@ struct Simulated {
     started: f64,
     refused: f64,
     samples: f64,
-    slots: f64,
-    queue: f64,
-    decode_blocks: f64,
-    prefill_tokens: f64,
+    /// Sums of the means of two samples that follow each other: a gauge is taken for straight between its samples, as those that
+    /// were exported are.
+    levels: Levels,
+    /// Of the samples, those at which some router tracked loads.
+    tracked_samples: f64,
     first_tokens: f64,
     ttft: f64,
+}
+
+/// Levels of the whole fleet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Levels {
+    slots: f64,
+    queue: f64,
+    /// What the routers of all frontends track, which is what the release exports under these names: not what a monitor observes,
+    /// which is one frontend's, as old as the last load event, and the greater of two sources.
+    blocks: f64,
+    prefill_tokens: f64,
+}
+
+impl Levels {
+    fn add_mean(&mut self, before: Self, after: Self) {
+        self.slots += before.slots.midpoint(after.slots);
+        self.queue += before.queue.midpoint(after.queue);
+        self.blocks += before.blocks.midpoint(after.blocks);
+        self.prefill_tokens += before.prefill_tokens.midpoint(after.prefill_tokens);
+    }
 }
 
 /// Collects [`Simulated`] window by window.
 struct Windows {
     width: Span,
     windows: Vec<Simulated>,
+    /// At the last sample; nothing before the first.
+    last: Levels,
 }
 
 impl Windows {
@@ -126,27 +149,49 @@ impl Windows {
     }
 }
 
+impl Windows {
+    /// A first token at `now`, of whatever becomes of its attempt: that is not known yet when the histogram of the release counts it.
+    fn first_token_at(&mut self, now: SimTime, attempt: &Attempt) {
+        let ttft = now.since(attempt.start).as_secs_f64();
+        let window = self.at(now);
+        window.first_tokens += 1.0;
+        window.ttft += ttft;
+    }
+}
+
 impl Sink for Windows {
-    fn attempt(&mut self, _now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
-        if let (AttemptOutcome::Completed, Some(first)) = (outcome, attempt.first_token()) {
-            let ttft = first.since(attempt.start).as_secs_f64();
-            let window = self.at(first);
-            window.first_tokens += 1.0;
-            window.ttft += ttft;
+    fn first_token(&mut self, now: SimTime, attempt: &Attempt) {
+        self.first_token_at(now, attempt);
+    }
+
+    fn attempt(&mut self, now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
+        // An opaque worker's first token comes with its last.
+        if *outcome == AttemptOutcome::Completed && attempt.first_token().is_none() {
+            self.first_token_at(now, attempt);
         }
     }
 
+    fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {
+        if *outcome == AttemptOutcome::Completed && attempt.first_token().is_none() {
+            self.first_token_at(now, attempt);
+        }
+    }
+
+    fn wants_tracking(&self) -> bool {
+        true
+    }
+
     fn interval(&mut self, start: SimTime, _now: SimTime, point: &Point, fleet: &FleetSample) {
+        let tracked = fleet.ranks.iter().filter_map(|rank| rank.tracked).reduce(|[a, b], [c, d]| [a + c, b + d]);
+        let [blocks, prefill_tokens] = tracked.unwrap_or_default().map(|load| load as f64);
+        let levels = Levels { slots: point.slots[0] as f64, queue: point.gauge as f64, blocks, prefill_tokens };
+        let before = std::mem::replace(&mut self.last, levels);
         let window = self.at(start);
         window.started += point.attempts as f64;
         window.refused += point.refused.iter().sum::<u64>() as f64;
         window.samples += 1.0;
-        window.slots += point.slots[0] as f64;
-        window.queue += point.gauge as f64;
-        let sum =
-            |of: fn(&crate::cluster::observer::RankSample) -> Option<u64>| fleet.ranks.iter().filter_map(of).sum::<u64>() as f64;
-        window.decode_blocks += sum(|rank| rank.observed_blocks);
-        window.prefill_tokens += sum(|rank| rank.observed_prefill_tokens);
+        window.tracked_samples += f64::from(u8::from(tracked.is_some()));
+        window.levels.add_mean(before, levels);
     }
 }
 
@@ -198,28 +243,28 @@ const MEASURES: &[Measure] = &[
         unit: "",
         needs: &[metrics::ENGINE_REQUEST.name],
         measured: |c, from, to| gauge(c, metrics::ENGINE_REQUEST.name, from, to),
-        simulated: |s, _| level(s, s.slots),
+        simulated: |s, _| level(s, s.levels.slots),
     },
     Measure {
         name: "requests in overflow queues",
         unit: "",
         needs: &[metrics::REQUEST_QUEUE.name],
         measured: |c, from, to| gauge(c, metrics::REQUEST_QUEUE.name, from, to),
-        simulated: |s, _| level(s, s.queue),
+        simulated: |s, _| level(s, s.levels.queue),
     },
     Measure {
         name: "KV blocks tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_DECODE_BLOCKS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to),
-        simulated: |s, _| level(s, s.decode_blocks),
+        simulated: |s, _| tracked(s, s.levels.blocks),
     },
     Measure {
         name: "prefill tokens tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_PREFILL_TOKENS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to),
-        simulated: |s, _| level(s, s.prefill_tokens),
+        simulated: |s, _| tracked(s, s.levels.prefill_tokens),
     },
     Measure {
         name: "mean time to first token",
@@ -250,6 +295,10 @@ fn level(window: &Simulated, sum: f64) -> Option<f64> {
     (window.samples > 0.0).then(|| sum / window.samples)
 }
 
+fn tracked(window: &Simulated, sum: f64) -> Option<f64> {
+    level(window, sum).filter(|_| window.tracked_samples > 0.0)
+}
+
 /// Runs `scenario` and holds it against `counters`, window by window.
 ///
 /// # Errors
@@ -277,7 +326,7 @@ pub fn against(
     let mut scenario = scenario.clone();
     scenario.output.timeseries_interval = Some(Span::from_nanos(span.as_nanos() / u64::from(SAMPLES)));
     let options_of_run = RunOptions { replication: 0, engine: EngineKind::default(), explain: None };
-    let sink = Windows { width: span, windows: Vec::new() };
+    let sink = Windows { width: span, windows: Vec::new(), last: Levels::default() };
     let (result, sink) = run(&scenario, options_of_run, sink, remote)?;
     if result.end == RunEnd::Interrupted {
         return Err(VerifyError::Interrupted);
@@ -296,7 +345,12 @@ pub fn against(
             missing.push(format!("{}: there is no `{metric}`", measure.name));
             continue;
         }
-        partings.extend(compare(measure, counters, &sink.windows[..windows.min(sink.windows.len())], width, options));
+        let of_run = &sink.windows[..windows.min(sink.windows.len())];
+        if of_run.iter().all(|window| (measure.simulated)(window, width).is_none()) {
+            missing.push(format!("{}: the scenario has none", measure.name));
+            continue;
+        }
+        partings.extend(compare(measure, counters, of_run, width, options));
     }
     if partings.is_empty() {
         let problem = "no window of the counters is sampled from end to end\n  hint: a wider `--window`, or a later `--start`";
