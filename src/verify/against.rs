@@ -12,6 +12,7 @@ use crate::control::metrics;
 use crate::experiment::result::Point;
 use crate::experiment::{EngineKind, RunEnd, RunOptions, Sink, run};
 use crate::scenario::Scenario;
+use crate::stats::sample_mean_and_variance;
 use crate::units::{SimTime, Span};
 
 /// Samples of the simulation in a window.
@@ -97,14 +98,12 @@ impl Against {
 }
 
 /// What the simulation shows in a window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Simulated {
     started: f64,
     refused: f64,
-    samples: f64,
-    /// Sums of the means of two samples that follow each other: a gauge is taken for straight between its samples, as those that
-    /// were exported are.
-    levels: Levels,
+    /// At the window's start, then at each sample in it.
+    levels: Vec<Levels>,
     /// Of the samples, those at which some router tracked loads.
     tracked_samples: f64,
     first_tokens: f64,
@@ -120,15 +119,6 @@ struct Levels {
     /// which is one frontend's, as old as the last load event, and the greater of two sources.
     blocks: f64,
     prefill_tokens: f64,
-}
-
-impl Levels {
-    fn add_mean(&mut self, before: Self, after: Self) {
-        self.slots += before.slots.midpoint(after.slots);
-        self.queue += before.queue.midpoint(after.queue);
-        self.blocks += before.blocks.midpoint(after.blocks);
-        self.prefill_tokens += before.prefill_tokens.midpoint(after.prefill_tokens);
-    }
 }
 
 /// Collects [`Simulated`] window by window.
@@ -189,10 +179,21 @@ impl Sink for Windows {
         let window = self.at(start);
         window.started += point.attempts as f64;
         window.refused += point.refused.iter().sum::<u64>() as f64;
-        window.samples += 1.0;
+        if window.levels.is_empty() {
+            window.levels.push(before);
+        }
+        window.levels.push(levels);
         window.tracked_samples += f64::from(u8::from(tracked.is_some()));
-        window.levels.add_mean(before, levels);
     }
+}
+
+/// What was exported in a window.
+struct Measured {
+    value: f64,
+    /// What chance may make of it.
+    chance: f64,
+    /// Variance of a gauge's mean, of that of a sample.
+    weight: f64,
 }
 
 /// A measure of both sides.
@@ -201,10 +202,10 @@ struct Measure {
     unit: &'static str,
     /// Metrics it needs.
     needs: &'static [&'static str],
-    /// As exported in a window: the value, and what chance may make of it.
-    measured: fn(&Counters, f64, f64) -> Option<(f64, f64)>,
-    /// As simulated in a window of so many seconds.
-    simulated: fn(&Simulated, f64) -> Option<f64>,
+    /// As exported in a window.
+    measured: fn(&Counters, f64, f64) -> Option<Measured>,
+    /// As simulated in a window of so many seconds: the value, and of a gauge the variance of its samples.
+    simulated: fn(&Simulated, f64) -> Option<(f64, f64)>,
 }
 
 const STARTED: &str = metrics::REQUESTS_STARTED_TOTAL.name;
@@ -218,14 +219,14 @@ const MEASURES: &[Measure] = &[
         unit: "1/s",
         needs: &[STARTED],
         measured: |c, from, to| rate(c, STARTED, from, to),
-        simulated: |s, width| Some(s.started / width),
+        simulated: |s, width| Some((s.started / width, 0.0)),
     },
     Measure {
         name: "requests refused",
         unit: "1/s",
         needs: &[REFUSED],
         measured: |c, from, to| rate(c, REFUSED, from, to),
-        simulated: |s, width| Some(s.refused / width),
+        simulated: |s, width| Some((s.refused / width, 0.0)),
     },
     Measure {
         name: "529 rate",
@@ -234,37 +235,38 @@ const MEASURES: &[Measure] = &[
         measured: |c, from, to| {
             let (started, refused) = (c.growth(STARTED, from, to)?, c.growth(REFUSED, from, to)?);
             let share = (refused / started).min(1.0);
-            (started > 0.0).then(|| (share, CHANCE * (share * (1.0 - share)).max(1.0 / started).sqrt() / started.sqrt()))
+            let chance = CHANCE * (share * (1.0 - share)).max(1.0 / started).sqrt() / started.sqrt();
+            (started > 0.0).then_some(Measured { value: share, chance, weight: 0.0 })
         },
-        simulated: |s, _| (s.started > 0.0).then(|| s.refused / s.started),
+        simulated: |s, _| (s.started > 0.0).then(|| (s.refused / s.started, 0.0)),
     },
     Measure {
         name: "engine slots in use",
         unit: "",
         needs: &[metrics::ENGINE_REQUEST.name],
         measured: |c, from, to| gauge(c, metrics::ENGINE_REQUEST.name, from, to),
-        simulated: |s, _| level(s, s.levels.slots),
+        simulated: |s, _| level(s, |l| l.slots),
     },
     Measure {
         name: "requests in overflow queues",
         unit: "",
         needs: &[metrics::REQUEST_QUEUE.name],
         measured: |c, from, to| gauge(c, metrics::REQUEST_QUEUE.name, from, to),
-        simulated: |s, _| level(s, s.levels.queue),
+        simulated: |s, _| level(s, |l| l.queue),
     },
     Measure {
         name: "KV blocks tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_DECODE_BLOCKS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to),
-        simulated: |s, _| tracked(s, s.levels.blocks),
+        simulated: |s, _| tracked(s, |l| l.blocks),
     },
     Measure {
         name: "prefill tokens tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_PREFILL_TOKENS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to),
-        simulated: |s, _| tracked(s, s.levels.prefill_tokens),
+        simulated: |s, _| tracked(s, |l| l.prefill_tokens),
     },
     Measure {
         name: "mean time to first token",
@@ -273,30 +275,34 @@ const MEASURES: &[Measure] = &[
         measured: |c, from, to| {
             let (sum, count) = (c.growth(TTFT_SUM, from, to)?, c.growth(TTFT_COUNT, from, to)?);
             // A mean of n times with the spread of an exponential one.
-            (count >= 1.0).then(|| (sum / count, CHANCE * sum / count / count.sqrt()))
+            (count >= 1.0).then(|| Measured { value: sum / count, chance: CHANCE * sum / count / count.sqrt(), weight: 0.0 })
         },
-        simulated: |s, _| (s.first_tokens > 0.0).then(|| s.ttft / s.first_tokens),
+        simulated: |s, _| (s.first_tokens > 0.0).then(|| (s.ttft / s.first_tokens, 0.0)),
     },
 ];
 
 /// Growth of a counter per second; chance is that of a Poisson count.
-fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<Measured> {
     let growth = counters.growth(metric, from, to)?;
-    Some((growth / (to - from), CHANCE * growth.max(1.0).sqrt() / (to - from)))
+    Some(Measured { value: growth / (to - from), chance: CHANCE * growth.max(1.0).sqrt() / (to - from), weight: 0.0 })
 }
 
 /// Level of a gauge; chance is its own scatter, and that it is only known to a whole.
-fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
-    let (level, error) = counters.level(metric, from, to)?;
-    Some((level, (CHANCE * error).max(WHOLE)))
+fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<Measured> {
+    let level = counters.level(metric, from, to)?;
+    Some(Measured { value: level.mean, chance: (CHANCE * level.error).max(WHOLE), weight: level.weight })
 }
 
-fn level(window: &Simulated, sum: f64) -> Option<f64> {
-    (window.samples > 0.0).then(|| sum / window.samples)
+/// Mean of a gauge, straight between samples as those that were exported are, and the variance of its samples.
+fn level(window: &Simulated, of: fn(&Levels) -> f64) -> Option<(f64, f64)> {
+    let levels: Vec<f64> = window.levels.iter().map(of).collect();
+    let means: Vec<f64> = levels.windows(2).map(|pair| pair[0].midpoint(pair[1])).collect();
+    let (_, variance) = sample_mean_and_variance(&levels)?;
+    Some((sample_mean_and_variance(&means)?.0, variance.unwrap_or(0.0)))
 }
 
-fn tracked(window: &Simulated, sum: f64) -> Option<f64> {
-    level(window, sum).filter(|_| window.tracked_samples > 0.0)
+fn tracked(window: &Simulated, of: fn(&Levels) -> f64) -> Option<(f64, f64)> {
+    level(window, of).filter(|_| window.tracked_samples > 0.0)
 }
 
 /// Runs `scenario` and holds it against `counters`, window by window.
@@ -376,8 +382,12 @@ fn compare(
     for (i, window) in windows.iter().enumerate() {
         let from = i as f64 * width;
         let (start, end) = (options.start + from, options.start + from + width);
-        let Some((measured, chance)) = (measure.measured)(counters, start, end) else { continue };
-        let Some(simulated) = (measure.simulated)(window, width) else { continue };
+        let Some(exported) = (measure.measured)(counters, start, end) else { continue };
+        let Some((simulated, variance)) = (measure.simulated)(window, width) else { continue };
+        // Few scrapes that happen to be low also happen to scatter little: what the simulated gauge scatters counts as well, in so
+        // few scrapes and in its own samples.
+        let chance = exported.chance.max(CHANCE * (variance * (exported.weight + 1.0 / f64::from(SAMPLES))).sqrt());
+        let measured = exported.value;
         let allowed = (options.tolerance * measured.abs()).max(chance);
         pairs.push(WindowPair { from, measured, simulated, allowed, apart: (simulated - measured).abs() > allowed });
     }
