@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SummaryFormat;
 use super::calibrate_args::{CalibrateArgs, EngineArgs, GoOn, InputKind};
+use super::output_files::may_write;
 use super::terminal::Terminal;
 use super::trace::write_whole;
 use super::{ExitStatus, Failure};
@@ -40,8 +41,9 @@ pub(super) fn calibrate(args: &CalibrateArgs, terminal: &Terminal) -> Result<Exi
     if [&report, &chart].contains(&&out) {
         return Err(fault(&out, "the preset cannot have this ending", "name it with `.toml`"));
     }
-    if let Some(there) = [&out, &report, &chart].into_iter().find(|path| !args.force && path.exists()) {
-        return Err(fault(there, "the file is there already", "choose another name with `--out`, or add `--force`"));
+    for path in [&out, &report, &chart] {
+        let inputs = args.inputs.iter().map(PathBuf::as_path);
+        may_write(path, inputs, args.force).map_err(|(what, hint)| fault(path, what, hint))?;
     }
     let json = calibration_json(&calibration);
     write(&chart, calibration_figure(&calibration).to_svg().as_bytes())?;

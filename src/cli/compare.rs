@@ -1,11 +1,12 @@
 //! `shedcast compare`: results beside one another.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::compare_args::{CompareArgs, CompareFormat};
 use super::input::read_own;
 use super::interrupt::stop_on_interrupt;
+use super::output_files::may_write;
 use super::terminal::Terminal;
 use super::whole_files::write_whole;
 use super::{ExitStatus, Failure};
@@ -24,6 +25,12 @@ const REPLICATIONS: &str = "replications.csv";
 /// Reads the sides, holds them against the first, and writes what differs.
 pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let rules = rules(&args.fail_if_worse)?;
+    if let Some(out) = &args.out {
+        let of = |directory: &'_ PathBuf| [SUMMARY, RESOLVED, SWEEP, REPLICATIONS].map(|name| directory.join(name));
+        let inputs: Vec<PathBuf> = args.directories.iter().flat_map(of).collect();
+        let refused = |(what, hint)| Failure::Compare(format!("{}: {what}\n  hint: {hint}", out.display()));
+        may_write(out, inputs.iter().map(PathBuf::as_path), args.force).map_err(refused)?;
+    }
     let read = |path| side(path, args.replications.is_some());
     let mut sides = args.directories.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     if let Some(count) = args.replications {

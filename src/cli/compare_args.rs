@@ -32,6 +32,9 @@ pub struct CompareArgs {
     /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 /// Format of a comparison.

@@ -5,7 +5,7 @@ use clap::CommandFactory as _;
 use super::args::Cli;
 use super::generate_args::{CompletionsArgs, GenerateCommand, ManArgs};
 use super::terminal::Terminal;
-use super::whole_files::write_whole;
+use super::whole_files::write_new;
 use super::{ExitStatus, Failure};
 
 /// Generates what is asked for.
@@ -19,7 +19,7 @@ pub(super) fn generate(command: &GenerateCommand, terminal: &Terminal) -> Result
 fn man(args: &ManArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
     let pages = pages();
     match &args.out {
-        Some(out) => write_whole(out, &pages)?,
+        Some(out) => write_new(out, &pages, args.force)?,
         None => terminal.print(&pages[0].1)?,
     }
     Ok(ExitStatus::Success)

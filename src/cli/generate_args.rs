@@ -18,11 +18,14 @@ pub enum GenerateCommand {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 To read one:       shedcast generate man | man -l -
-To install them:   shedcast generate man --out ~/.local/share/man/man1")]
+To install them:   shedcast generate man --out ~/.local/share/man/man1, with --force over those of another version")]
 pub struct ManArgs {
     /// Write the pages of all commands into this directory [default: the first page to standard output]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 /// `shedcast generate completions`.
@@ -49,4 +52,7 @@ pub struct SchemaArgs {
     /// Write all schemas into this directory
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }

@@ -18,6 +18,7 @@ mod generate_args;
 mod input;
 mod interrupt;
 mod merge;
+mod output_files;
 mod plan;
 mod plan_args;
 mod plan_files;

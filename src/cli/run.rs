@@ -19,7 +19,7 @@ use crate::report::{
     Directory, Extent, LimitedFile, RunCharts, Streams, Summary, ranks_csv, story_text, summary_screen, threshold_updates_csv,
     to_json, workers_csv,
 };
-use crate::scenario::{Document, Faults, Scenario, SetOption};
+use crate::scenario::{Document, Faults, Loaded, Scenario, SetOption, codes};
 use crate::units::{SimTime, Span};
 
 /// Name of the file of metrics.
@@ -39,7 +39,7 @@ pub(super) fn set_options(texts: &[String]) -> Result<Vec<SetOption>, Failure> {
 }
 
 /// The scenario with every option that changes it.
-fn load(args: &RunArgs) -> Result<Scenario, Failure> {
+fn load(args: &RunArgs) -> Result<Loaded, Failure> {
     let mut sets = set_options(&args.sets)?;
     if let Some(seed) = args.seed {
         sets.push(SetOption::new("--seed", "seed", seed.to_string()));
@@ -53,12 +53,19 @@ fn load(args: &RunArgs) -> Result<Scenario, Failure> {
     if let Some(date) = &args.metrics_epoch {
         sets.push(SetOption::new("--metrics-epoch", "output.metrics_epoch", toml::Value::from(date.as_str()).to_string()));
     }
-    Ok(Document::load(&args.file)?.with(&sets)?.decode()?.scenario)
+    Ok(Document::load(&args.file)?.with(&sets)?.decode()?)
+}
+
+/// The scenario; what only its reader can tell of its files goes to standard error, the rest stands among the results.
+pub(super) fn tell_files(loaded: Loaded, terminal: &Terminal) -> Scenario {
+    let of_files = loaded.warnings.iter().filter(|warning| warning.code == codes::AMBIGUOUS_FILE);
+    of_files.for_each(|warning| terminal.warn(&warning.to_string()));
+    loaded.scenario
 }
 
 /// Runs the scenario, writes its files and prints its summary.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
-    let scenario = load(args)?;
+    let scenario = tell_files(load(args)?, terminal);
     let out = args.out.clone().unwrap_or_else(|| Path::new("outputs").join(&scenario.name));
     let mut directory = Directory::open(&out, &scenario.name, args.force, scenario.limits.max_output_bytes)?;
     let streams = open_streams(&scenario, &mut directory)?;

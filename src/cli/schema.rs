@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::generate_args::SchemaArgs;
 use super::terminal::Terminal;
-use super::whole_files::write_whole;
+use super::whole_files::write_new;
 use super::{ExitStatus, Failure};
 use crate::report::schema::{Schema, schemas};
 
@@ -13,7 +13,7 @@ pub(super) fn schema(args: &SchemaArgs, terminal: &Terminal) -> Result<ExitStatu
     let all = schemas();
     if let Some(out) = &args.out {
         let files: Vec<(String, Vec<u8>)> = all.iter().map(|schema| (schema.file(), schema.to_text().into_bytes())).collect();
-        write_whole(out, &files)?;
+        write_new(out, &files, args.force)?;
         return Ok(ExitStatus::Success);
     }
     let text = match &args.name {

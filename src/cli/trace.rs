@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::output_files::may_write;
 use super::terminal::Terminal;
 use super::trace_args::{ConvertArgs, FitArgs, InspectArgs, ReadArgs, ReplayOptionArgs, TraceCommand};
-use super::{ExitStatus, Failure, run::set_options};
+use super::{ExitStatus, Failure, run::set_options, run::tell_files};
 use crate::engine::Streams;
 use crate::experiment::imitation::{RefusalComparison, compare_refusals};
 use crate::report::charts::Figure;
@@ -107,6 +108,9 @@ fn name_of(path: &Path) -> String {
 }
 
 fn inspect_trace(args: &InspectArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
+    if let Some(chart) = &args.chart {
+        check_output(chart, &[&args.file], args.force)?;
+    }
     let config = config(&args.file, &args.read, &ReplayOptionArgs::default(), false)?;
     let name = name_of(&args.file);
     if is_servegen(&config)? {
@@ -179,6 +183,15 @@ fn partial_name(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Refuses to write over an input, or over what is there without `--force`.
+fn check_output(path: &Path, inputs: &[&Path], force: bool) -> Result<(), Failure> {
+    if path.as_os_str() == STDIN {
+        return Ok(());
+    }
+    let refused = |(what, hint)| Failure::Trace(format!("{}: {what}\n  hint: {hint}", path.display()));
+    may_write(path, inputs.iter().copied(), force).map_err(refused)
+}
+
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::Trace(format!(
         "{}: cannot write the file: {error}\n  hint: choose another file, in a folder that you may write to",
@@ -190,7 +203,10 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 fn open_source(args: &ConvertArgs, terminal: &Terminal) -> Result<RequestSource, Failure> {
     let mut bounds = Bounds { horizon: horizon(args.horizon.as_deref())?, requests: args.requests };
     if args.input.extension().is_some_and(|ending| ending == "toml") {
-        let scenario = Scenario::load(&args.input, &[])?.scenario;
+        let scenario = tell_files(Scenario::load(&args.input, &[])?, terminal);
+        if let Some(trace) = &scenario.workload.trace {
+            check_output(&args.output, &[&args.input, &trace.path], args.force)?;
+        }
         if scenario.clients.closed_loop.is_some() {
             let what = "a closed loop has no arrivals of its own: its clients decide when to ask";
             return Err(Failure::Trace(format!(
@@ -229,8 +245,9 @@ fn horizon(text: Option<&str>) -> Result<Option<SimTime>, Failure> {
 }
 
 fn convert_trace(args: &ConvertArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
-    let mut source = open_source(args, terminal)?;
     let path = &args.output;
+    check_output(path, &[&args.input], args.force)?;
+    let mut source = open_source(args, terminal)?;
     let failed = |error: ConvertError| match error {
         ConvertError::Workload(error) => Failure::Workload(error),
         ConvertError::Write(error) => cannot_write(path, &error),
@@ -272,6 +289,10 @@ fn name_of_output(path: &Path) -> String {
 }
 
 fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure> {
+    let inputs: Vec<&Path> = [Some(&args.file), args.scenario.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    if let Some(out) = &args.out {
+        check_output(out, &inputs, args.force)?;
+    }
     let trace = config(&args.file, &args.read, &args.replay, false)?;
     warn_of_idle_lengths(&args.replay, &trace, terminal)?;
     let name = name_of(&args.file);
@@ -281,7 +302,7 @@ fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure>
             let what = "standard input can be read once only, but `--scenario` replays the trace as well";
             return Err(Failure::Trace(format!("{name}: {what}\n  hint: write the trace to a file first")));
         }
-        Some(path) => Some(Scenario::load(path, &set_options(&args.sets)?)?.scenario),
+        Some(path) => Some(tell_files(Scenario::load(path, &set_options(&args.sets)?)?, terminal)),
     };
     if let (Some(scenario), Some(path)) = (&scenario, &args.scenario)
         && scenario.clients.closed_loop.is_some()
@@ -299,6 +320,9 @@ fn fit_trace(args: &FitArgs, terminal: &Terminal) -> Result<ExitStatus, Failure>
     let fit = fit(&trace, options)?;
     let refusals = scenario.map(|scenario| compare_refusals(&scenario, &trace, &fit)).transpose()?;
     if let Some(out) = &args.out {
+        if let Some(pairs) = pairs_file(out, &fit) {
+            check_output(&pairs, &inputs, args.force)?;
+        }
         write_fit(out, &name, &fit, refusals.as_ref())?;
     }
     let printed = match (args.json, &args.out) {
@@ -317,7 +341,7 @@ const INLINE_PAIRS: usize = 1_000;
 /// Writes the table, and beside it the pairs of lengths where there are many: first the pairs, so that no table names a file
 /// that is not there.
 fn write_fit(out: &Path, name: &str, fit: &Fit, refusals: Option<&RefusalComparison>) -> Result<(), Failure> {
-    let beside = fit.pairs().filter(|_| fit.distinct_pairs() > INLINE_PAIRS).map(|pairs| (pairs, pairs_beside(out)));
+    let beside = fit.pairs().zip(pairs_file(out, fit));
     if let Some((pairs, path)) = &beside {
         write_whole(
             path,
@@ -334,7 +358,11 @@ fn write_fit(out: &Path, name: &str, fit: &Fit, refusals: Option<&RefusalCompari
     )
 }
 
-/// The file of pairs that belongs to a table: `fit-lengths.csv` beside `fit.toml`.
+/// The file of pairs that belongs to a table, if they are many: `fit-lengths.csv` beside `fit.toml`.
+fn pairs_file(out: &Path, fit: &Fit) -> Option<PathBuf> {
+    fit.pairs().filter(|_| fit.distinct_pairs() > INLINE_PAIRS).map(|_| pairs_beside(out))
+}
+
 fn pairs_beside(out: &Path) -> PathBuf {
     let stem = out.file_stem().map_or_else(|| "fit".into(), |stem| stem.to_string_lossy().into_owned());
     out.with_file_name(format!("{stem}-lengths.csv"))

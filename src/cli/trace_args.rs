@@ -102,6 +102,9 @@ pub struct InspectArgs {
     /// Draw arrivals over time and lengths; .svg or .png
     #[arg(long, value_name = "FILE")]
     pub chart: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "chart")]
+    pub force: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -117,6 +120,9 @@ pub struct ConvertArgs {
     /// CSV file to write; `-` is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
     /// How it is read.
     #[command(flatten)]
     pub read: ReadArgs,
@@ -147,6 +153,9 @@ pub struct FitArgs {
     /// File for the [workload] table [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Also compare what the fleet of this scenario refuses of the trace and of its imitation
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,

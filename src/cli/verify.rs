@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::args::SummaryFormat;
 use super::interrupt::stop_on_interrupt;
-use super::run::set_options;
+use super::run::{set_options, tell_files};
 use super::terminal::Terminal;
 use super::verify_args::VerifyArgs;
 use super::{ExitStatus, Failure};
@@ -66,7 +66,7 @@ fn hold_against(
         start: seconds("--start", &args.start)?,
         tolerance: args.tolerance,
     };
-    let scenario = Scenario::load(scenario, &set_options(&args.sets)?)?.scenario;
+    let scenario = tell_files(Scenario::load(scenario, &set_options(&args.sets)?)?, terminal);
     let counters = Counters::read(counters, positive("--scrape-interval", &args.scrape_interval)?)?;
     let found = against(&counters, &scenario, &options, remote)?;
     terminal.print(&match args.format {

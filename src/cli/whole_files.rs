@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::input::{InputFault, read_own};
+use super::output_files::may_write;
 use crate::report::DirectoryLock;
 
 /// What to do about a journal that cannot be continued.
@@ -29,6 +30,16 @@ pub(super) fn claim(out: &Path) -> Result<DirectoryLock, Failure> {
 pub(super) fn write_whole(out: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
     stage(out, files)?;
     commit(out, files)
+}
+
+/// Writes files that stand among others, none over one that is there unless `force` is on.
+pub(super) fn write_new(out: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<(), Failure> {
+    for (name, _) in files {
+        let path = out.join(name);
+        may_write(&path, [], force)
+            .map_err(|(what, hint)| Failure::Write(format!("{}: {what}\n  hint: {hint}", path.display())))?;
+    }
+    write_whole(out, files)
 }
 
 /// Writes the results of a command that an earlier one may have left results of: the last of `files` is the summary, whose presence
@@ -99,7 +110,7 @@ pub(super) fn check_content(
     there: Option<&str>,
     is_ours: impl Fn(&str) -> bool,
 ) -> Result<(), Failure> {
-    let hint = "choose another directory with `--out`, or add `--force`";
+    let hint = "choose another directory with `--out`, or add `--force`: foreign files stay";
     let refused = |why: String| Err(Failure::Write(format!("{}: {why}\n  hint: {hint}", out.display())));
     match there {
         Some(there) if there == name => return Ok(()),

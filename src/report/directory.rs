@@ -70,7 +70,7 @@ pub enum DirectoryError {
         path: PathBuf,
     },
     /// Something else is there.
-    #[error("{}: {what}\n  hint: choose another directory with `--out`, or add `--force` to replace what is there", path.display())]
+    #[error("{}: {what}\n  hint: choose another directory with `--out`, or add `--force`: foreign files stay", path.display())]
     Occupied {
         /// The directory.
         path: PathBuf,

@@ -17,6 +17,11 @@ use super::types::Loaded;
 /// Largest scenario file, in bytes: far above any written by hand, far below what would hurt.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Scenarios that shedcast itself writes beside results.
+const WRITTEN: [&str; 2] = ["resolved.toml", "baseline.toml"];
+/// Links that are followed: as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
 /// A parsed scenario file with the options that change it.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -116,9 +121,12 @@ impl Document {
     pub fn decode(&self) -> Result<Loaded, Faults> {
         let context = Context::new(self, "a scenario");
         let scenario = super::top::decode(&context);
+        let of_files = context.warnings();
         let mut faults = context.finish();
         match scenario {
-            Some(scenario) if faults.is_empty() => Ok(Loaded { warnings: scenario.warnings(), scenario }),
+            Some(scenario) if faults.is_empty() => {
+                Ok(Loaded { warnings: scenario.warnings().into_iter().chain(of_files).collect(), scenario })
+            }
             _ => {
                 faults.sort();
                 Err(faults)
@@ -155,9 +163,30 @@ impl Document {
         }
     }
 
-    /// The folder the scenario stands in; relative paths are looked up there first.
-    pub(super) fn folder(&self) -> PathBuf {
-        Path::new(&self.source.name).parent().map(Path::to_path_buf).unwrap_or_default()
+    /// Where a file named `given` is looked for, in this order: for a name in the file, its own folder, the folders that it leads
+    /// to if it is a link, and the working directory; for one from the command line, the working directory first.
+    ///
+    /// Last, for a file that a run or a sweep wrote, the folders above its own: it repeats a trace's path as it was found, from the
+    /// working directory of that run, and results mostly lie below it. An absolute path would make results of the same scenario
+    /// differ from place to place, and one from the results' own folder would be lost when they are moved.
+    pub(super) fn candidates(&self, given: &Path, origin: Origin) -> Candidates {
+        let folders = folders_of(Path::new(&self.source.name));
+        let mut near: Vec<PathBuf> = folders.iter().map(|folder| folder.join(given)).collect();
+        let from_command_line = matches!(origin, Origin::Set(index) if self.sets[index].is_option());
+        near.insert(if from_command_line { 0 } else { near.len() }, given.to_path_buf());
+        let mut seen = Vec::new();
+        near.retain(|path| {
+            let fresh = !seen.contains(path);
+            seen.push(path.clone());
+            fresh
+        });
+        let written = Path::new(&self.source.name).file_name().is_some_and(|name| WRITTEN.iter().any(|own| name == *own));
+        let mut above = Vec::new();
+        if written && given.is_relative() {
+            let folder = folders.first().and_then(|folder| std::path::absolute(folder).ok());
+            above.extend(folder.iter().flat_map(|folder| folder.ancestors().skip(1)).map(|folder| folder.join(given)));
+        }
+        Candidates { near, above }
     }
 
     /// The file's name without folder and ending, if it has one.
@@ -219,6 +248,27 @@ fn places_in(value: &DeValue<'_>, name: &str, found: &mut Vec<usize>) {
         DeValue::Array(list) => list.iter().for_each(|entry| places_in(entry.get_ref(), name, found)),
         _ => {}
     }
+}
+
+/// Where a file may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidates {
+    /// In their order; of several that exist the first is taken.
+    pub near: Vec<PathBuf>,
+    /// Where it is looked for if it is at none of those.
+    pub above: Vec<PathBuf>,
+}
+
+/// The folder of a file, and those of the files that it leads to as a link, and that link, and so on.
+fn folders_of(path: &Path) -> Vec<PathBuf> {
+    let folder = |path: &Path| path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let (mut path, mut folders) = (path.to_owned(), vec![folder(path)]);
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = folder(&path).join(target);
+        folders.push(folder(&path));
+    }
+    folders
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {

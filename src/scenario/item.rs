@@ -1,15 +1,18 @@
 //! One value of a document while it is read, with its path: typed readers that record what is wrong.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::units::{Attos, SimTime, Span};
 
 use super::amount::{self, AmountError};
+use super::document::Candidates;
 use super::fault::Faults;
-use super::node::{Node, Value};
+use super::node::{Node, Origin, Value};
 use super::notes::Shape;
 use super::section::{Context, Section, in_backticks, nearest};
+use super::warning::{Warning, codes};
 
 /// Longest duration or instant of a scenario: sums of several stay far below the end of the clock (584 years).
 pub(super) const MAX_SPAN: Span = Span::from_secs(100 * 365 * 86_400);
@@ -75,21 +78,52 @@ impl<'c> Item<'c> {
         &self.path
     }
 
-    /// The file or folder named `text`, beside the scenario or in the working directory.
+    /// The file or folder named `text`, beside the scenario or in the working directory (see [`Document::candidates`]); another of
+    /// that name is warned of.
+    ///
+    /// [`Document::candidates`]: super::document::Document::candidates
     pub(super) fn existing(&self, text: &str) -> Option<PathBuf> {
-        let given = Path::new(text);
-        let beside = self.context.document.folder().join(given);
-        let candidates = if beside == given { vec![beside] } else { vec![beside, given.to_path_buf()] };
-        let found = candidates.iter().find(|path| path.exists()).cloned();
-        if found.is_none() {
-            let tried = candidates.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
-            let hint = "a relative path is taken from the scenario's folder, then from the working directory";
-            let broken = candidates.iter().any(|path| path.is_symlink());
-            let what = if broken { "a link that leads nowhere" } else { "no such file" };
-            let message = format!("`{}` is {}: {what} (tried {tried})", self.path, self.show());
-            self.fault(message, Some(hint.to_owned()));
+        let Candidates { near, above } = self.context.document.candidates(Path::new(text), self.node.origin);
+        let Some(taken) = near.iter().position(|path| path.exists()) else {
+            let found = above.iter().find(|path| path.exists()).cloned();
+            if found.is_none() {
+                self.no_file(&near, !above.is_empty());
+            }
+            return found;
+        };
+        let same = |other: &Path| fs::canonicalize(other).ok() == fs::canonicalize(&near[taken]).ok();
+        if let Some(other) = near[taken + 1..].iter().find(|other| other.exists() && !same(other)) {
+            self.context.warn(Warning {
+                code: codes::AMBIGUOUS_FILE,
+                subject: self.path.clone(),
+                cause: format!("names two files: `{}` is read, not `{}`", near[taken].display(), other.display()),
+                next_step:
+                    "a name in the scenario is looked for in its folder first, one on the command line in the working directory; \
+                            write a longer path"
+                        .to_owned(),
+            });
         }
-        found
+        Some(near[taken].clone())
+    }
+
+    /// Records that none of `tried` exists; `above` tells whether the folders above were searched as well.
+    fn no_file(&self, tried: &[PathBuf], above: bool) {
+        let broken = tried.iter().any(|path| path.is_symlink());
+        let what = if broken { "a link that leads nowhere" } else { "no such file" };
+        let names = tried.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(" and ");
+        let beyond = if above { ", and the folders above" } else { "" };
+        let message = format!("`{}` is {}: {what} (tried {names}{beyond})", self.path, self.show());
+        let order = match self.node.origin {
+            Origin::Offset(_) if above => format!("results of a run elsewhere: name the file with `--set {}=...`", self.path),
+            Origin::Offset(_) => {
+                "a relative path is taken from the scenario's folder, then from the working directory".to_owned()
+            }
+            Origin::Set(_) => {
+                "a relative path on the command line is taken from the working directory, then from the scenario's folder"
+                    .to_owned()
+            }
+        };
+        self.fault(message, Some(order));
     }
 
     /// Records the faults of another file that this value names.

@@ -7,6 +7,7 @@ use super::fault::{Fault, Faults};
 use super::item::Item;
 use super::node::{Entry, Origin, Table, Value, clip};
 use super::notes::Shape;
+use super::warning::Warning;
 
 /// What one decoding shares: the document and what was found in it.
 pub struct Context<'d> {
@@ -14,18 +15,32 @@ pub struct Context<'d> {
     /// What the document is, for messages.
     whole: &'static str,
     faults: RefCell<Faults>,
+    warnings: RefCell<Vec<Warning>>,
 }
 
 static EMPTY: Table = Table(Vec::new());
 
 impl<'d> Context<'d> {
     pub(super) fn new(document: &'d Document, whole: &'static str) -> Self {
-        Self { document, whole, faults: RefCell::default() }
+        Self { document, whole, faults: RefCell::default(), warnings: RefCell::default() }
     }
 
     /// The document's top level.
     pub(super) fn root(&self) -> Section<'_> {
         Section::new(self, &self.document.root, String::new(), None)
+    }
+
+    /// Records what is no fault; the same once.
+    pub(super) fn warn(&self, warning: Warning) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// What was found that is no fault, and that the scenario alone does not tell.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.warnings.take()
     }
 
     /// Everything that was found wrong.

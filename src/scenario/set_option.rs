@@ -35,6 +35,11 @@ impl SetOption {
         }
     }
 
+    /// Whether it stands on the command line; values of a file's own grid do not.
+    pub(super) fn is_option(&self) -> bool {
+        self.option.starts_with("--")
+    }
+
     /// The path, `fleet.workers`.
     pub fn path(&self) -> &str {
         &self.path

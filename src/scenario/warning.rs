@@ -25,6 +25,8 @@ impl fmt::Display for Warning {
 
 /// Codes of the warnings that a scenario alone can give.
 pub mod codes {
+    /// A name that two files have: which one is read depends on the place.
+    pub const AMBIGUOUS_FILE: &str = "ambiguous_file";
     /// A setting that cannot change anything.
     pub const NO_EFFECT: &str = "no_effect";
     /// A configured check whose signal cannot arrive.

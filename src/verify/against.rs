@@ -12,6 +12,7 @@ use crate::control::metrics;
 use crate::experiment::result::Point;
 use crate::experiment::{EngineKind, RunEnd, RunOptions, Sink, run};
 use crate::scenario::Scenario;
+use crate::stats::sample_mean_and_variance;
 use crate::units::{SimTime, Span};
 
 /// Samples of the simulation in a window.
@@ -97,23 +98,35 @@ impl Against {
 }
 
 /// What the simulation shows in a window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Simulated {
     started: f64,
     refused: f64,
-    samples: f64,
-    slots: f64,
-    queue: f64,
-    decode_blocks: f64,
-    prefill_tokens: f64,
+    /// At the window's start, then at each sample in it.
+    levels: Vec<Levels>,
+    /// Of the samples, those at which some router tracked loads.
+    tracked_samples: f64,
     first_tokens: f64,
     ttft: f64,
+}
+
+/// Levels of the whole fleet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Levels {
+    slots: f64,
+    queue: f64,
+    /// What the routers of all frontends track, which is what the release exports under these names: not what a monitor observes,
+    /// which is one frontend's, as old as the last load event, and the greater of two sources.
+    blocks: f64,
+    prefill_tokens: f64,
 }
 
 /// Collects [`Simulated`] window by window.
 struct Windows {
     width: Span,
     windows: Vec<Simulated>,
+    /// At the last sample; nothing before the first.
+    last: Levels,
 }
 
 impl Windows {
@@ -126,28 +139,61 @@ impl Windows {
     }
 }
 
+impl Windows {
+    /// A first token at `now`, of whatever becomes of its attempt: that is not known yet when the histogram of the release counts it.
+    fn first_token_at(&mut self, now: SimTime, attempt: &Attempt) {
+        let ttft = now.since(attempt.start).as_secs_f64();
+        let window = self.at(now);
+        window.first_tokens += 1.0;
+        window.ttft += ttft;
+    }
+}
+
 impl Sink for Windows {
-    fn attempt(&mut self, _now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
-        if let (AttemptOutcome::Completed, Some(first)) = (outcome, attempt.first_token()) {
-            let ttft = first.since(attempt.start).as_secs_f64();
-            let window = self.at(first);
-            window.first_tokens += 1.0;
-            window.ttft += ttft;
+    fn first_token(&mut self, now: SimTime, attempt: &Attempt) {
+        self.first_token_at(now, attempt);
+    }
+
+    fn attempt(&mut self, now: SimTime, attempt: &Attempt, _request: &Request, outcome: &AttemptOutcome) {
+        // An opaque worker's first token comes with its last.
+        if *outcome == AttemptOutcome::Completed && attempt.first_token().is_none() {
+            self.first_token_at(now, attempt);
         }
     }
 
+    fn orphan_ended(&mut self, now: SimTime, attempt: &Attempt, outcome: &AttemptOutcome) {
+        if *outcome == AttemptOutcome::Completed && attempt.first_token().is_none() {
+            self.first_token_at(now, attempt);
+        }
+    }
+
+    fn wants_tracking(&self) -> bool {
+        true
+    }
+
     fn interval(&mut self, start: SimTime, _now: SimTime, point: &Point, fleet: &FleetSample) {
+        let tracked = fleet.ranks.iter().filter_map(|rank| rank.tracked).reduce(|[a, b], [c, d]| [a + c, b + d]);
+        let [blocks, prefill_tokens] = tracked.unwrap_or_default().map(|load| load as f64);
+        let levels = Levels { slots: point.slots[0] as f64, queue: point.gauge as f64, blocks, prefill_tokens };
+        let before = std::mem::replace(&mut self.last, levels);
         let window = self.at(start);
         window.started += point.attempts as f64;
         window.refused += point.refused.iter().sum::<u64>() as f64;
-        window.samples += 1.0;
-        window.slots += point.slots[0] as f64;
-        window.queue += point.gauge as f64;
-        let sum =
-            |of: fn(&crate::cluster::observer::RankSample) -> Option<u64>| fleet.ranks.iter().filter_map(of).sum::<u64>() as f64;
-        window.decode_blocks += sum(|rank| rank.observed_blocks);
-        window.prefill_tokens += sum(|rank| rank.observed_prefill_tokens);
+        if window.levels.is_empty() {
+            window.levels.push(before);
+        }
+        window.levels.push(levels);
+        window.tracked_samples += f64::from(u8::from(tracked.is_some()));
     }
+}
+
+/// What was exported in a window.
+struct Measured {
+    value: f64,
+    /// What chance may make of it.
+    chance: f64,
+    /// Variance of a gauge's mean, of that of a sample.
+    weight: f64,
 }
 
 /// A measure of both sides.
@@ -156,10 +202,10 @@ struct Measure {
     unit: &'static str,
     /// Metrics it needs.
     needs: &'static [&'static str],
-    /// As exported in a window: the value, and what chance may make of it.
-    measured: fn(&Counters, f64, f64) -> Option<(f64, f64)>,
-    /// As simulated in a window of so many seconds.
-    simulated: fn(&Simulated, f64) -> Option<f64>,
+    /// As exported in a window.
+    measured: fn(&Counters, f64, f64) -> Option<Measured>,
+    /// As simulated in a window of so many seconds: the value, and of a gauge the variance of its samples.
+    simulated: fn(&Simulated, f64) -> Option<(f64, f64)>,
 }
 
 const STARTED: &str = metrics::REQUESTS_STARTED_TOTAL.name;
@@ -173,14 +219,14 @@ const MEASURES: &[Measure] = &[
         unit: "1/s",
         needs: &[STARTED],
         measured: |c, from, to| rate(c, STARTED, from, to),
-        simulated: |s, width| Some(s.started / width),
+        simulated: |s, width| Some((s.started / width, 0.0)),
     },
     Measure {
         name: "requests refused",
         unit: "1/s",
         needs: &[REFUSED],
         measured: |c, from, to| rate(c, REFUSED, from, to),
-        simulated: |s, width| Some(s.refused / width),
+        simulated: |s, width| Some((s.refused / width, 0.0)),
     },
     Measure {
         name: "529 rate",
@@ -189,37 +235,38 @@ const MEASURES: &[Measure] = &[
         measured: |c, from, to| {
             let (started, refused) = (c.growth(STARTED, from, to)?, c.growth(REFUSED, from, to)?);
             let share = (refused / started).min(1.0);
-            (started > 0.0).then(|| (share, CHANCE * (share * (1.0 - share)).max(1.0 / started).sqrt() / started.sqrt()))
+            let chance = CHANCE * (share * (1.0 - share)).max(1.0 / started).sqrt() / started.sqrt();
+            (started > 0.0).then_some(Measured { value: share, chance, weight: 0.0 })
         },
-        simulated: |s, _| (s.started > 0.0).then(|| s.refused / s.started),
+        simulated: |s, _| (s.started > 0.0).then(|| (s.refused / s.started, 0.0)),
     },
     Measure {
         name: "engine slots in use",
         unit: "",
         needs: &[metrics::ENGINE_REQUEST.name],
         measured: |c, from, to| gauge(c, metrics::ENGINE_REQUEST.name, from, to),
-        simulated: |s, _| level(s, s.slots),
+        simulated: |s, _| level(s, |l| l.slots),
     },
     Measure {
         name: "requests in overflow queues",
         unit: "",
         needs: &[metrics::REQUEST_QUEUE.name],
         measured: |c, from, to| gauge(c, metrics::REQUEST_QUEUE.name, from, to),
-        simulated: |s, _| level(s, s.queue),
+        simulated: |s, _| level(s, |l| l.queue),
     },
     Measure {
         name: "KV blocks tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_DECODE_BLOCKS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_DECODE_BLOCKS.name, from, to),
-        simulated: |s, _| level(s, s.decode_blocks),
+        simulated: |s, _| tracked(s, |l| l.blocks),
     },
     Measure {
         name: "prefill tokens tracked",
         unit: "",
         needs: &[metrics::WORKER_ACTIVE_PREFILL_TOKENS.name],
         measured: |c, from, to| gauge(c, metrics::WORKER_ACTIVE_PREFILL_TOKENS.name, from, to),
-        simulated: |s, _| level(s, s.prefill_tokens),
+        simulated: |s, _| tracked(s, |l| l.prefill_tokens),
     },
     Measure {
         name: "mean time to first token",
@@ -228,26 +275,34 @@ const MEASURES: &[Measure] = &[
         measured: |c, from, to| {
             let (sum, count) = (c.growth(TTFT_SUM, from, to)?, c.growth(TTFT_COUNT, from, to)?);
             // A mean of n times with the spread of an exponential one.
-            (count >= 1.0).then(|| (sum / count, CHANCE * sum / count / count.sqrt()))
+            (count >= 1.0).then(|| Measured { value: sum / count, chance: CHANCE * sum / count / count.sqrt(), weight: 0.0 })
         },
-        simulated: |s, _| (s.first_tokens > 0.0).then(|| s.ttft / s.first_tokens),
+        simulated: |s, _| (s.first_tokens > 0.0).then(|| (s.ttft / s.first_tokens, 0.0)),
     },
 ];
 
 /// Growth of a counter per second; chance is that of a Poisson count.
-fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
+fn rate(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<Measured> {
     let growth = counters.growth(metric, from, to)?;
-    Some((growth / (to - from), CHANCE * growth.max(1.0).sqrt() / (to - from)))
+    Some(Measured { value: growth / (to - from), chance: CHANCE * growth.max(1.0).sqrt() / (to - from), weight: 0.0 })
 }
 
 /// Level of a gauge; chance is its own scatter, and that it is only known to a whole.
-fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
-    let (level, error) = counters.level(metric, from, to)?;
-    Some((level, (CHANCE * error).max(WHOLE)))
+fn gauge(counters: &Counters, metric: &str, from: f64, to: f64) -> Option<Measured> {
+    let level = counters.level(metric, from, to)?;
+    Some(Measured { value: level.mean, chance: (CHANCE * level.error).max(WHOLE), weight: level.weight })
 }
 
-fn level(window: &Simulated, sum: f64) -> Option<f64> {
-    (window.samples > 0.0).then(|| sum / window.samples)
+/// Mean of a gauge, straight between samples as those that were exported are, and the variance of its samples.
+fn level(window: &Simulated, of: fn(&Levels) -> f64) -> Option<(f64, f64)> {
+    let levels: Vec<f64> = window.levels.iter().map(of).collect();
+    let means: Vec<f64> = levels.windows(2).map(|pair| pair[0].midpoint(pair[1])).collect();
+    let (_, variance) = sample_mean_and_variance(&levels)?;
+    Some((sample_mean_and_variance(&means)?.0, variance.unwrap_or(0.0)))
+}
+
+fn tracked(window: &Simulated, of: fn(&Levels) -> f64) -> Option<(f64, f64)> {
+    level(window, of).filter(|_| window.tracked_samples > 0.0)
 }
 
 /// Runs `scenario` and holds it against `counters`, window by window.
@@ -277,7 +332,7 @@ pub fn against(
     let mut scenario = scenario.clone();
     scenario.output.timeseries_interval = Some(Span::from_nanos(span.as_nanos() / u64::from(SAMPLES)));
     let options_of_run = RunOptions { replication: 0, engine: EngineKind::default(), explain: None };
-    let sink = Windows { width: span, windows: Vec::new() };
+    let sink = Windows { width: span, windows: Vec::new(), last: Levels::default() };
     let (result, sink) = run(&scenario, options_of_run, sink, remote)?;
     if result.end == RunEnd::Interrupted {
         return Err(VerifyError::Interrupted);
@@ -296,7 +351,12 @@ pub fn against(
             missing.push(format!("{}: there is no `{metric}`", measure.name));
             continue;
         }
-        partings.extend(compare(measure, counters, &sink.windows[..windows.min(sink.windows.len())], width, options));
+        let of_run = &sink.windows[..windows.min(sink.windows.len())];
+        if of_run.iter().all(|window| (measure.simulated)(window, width).is_none()) {
+            missing.push(format!("{}: the scenario has none", measure.name));
+            continue;
+        }
+        partings.extend(compare(measure, counters, of_run, width, options));
     }
     if partings.is_empty() {
         let problem = "no window of the counters is sampled from end to end\n  hint: a wider `--window`, or a later `--start`";
@@ -322,8 +382,12 @@ fn compare(
     for (i, window) in windows.iter().enumerate() {
         let from = i as f64 * width;
         let (start, end) = (options.start + from, options.start + from + width);
-        let Some((measured, chance)) = (measure.measured)(counters, start, end) else { continue };
-        let Some(simulated) = (measure.simulated)(window, width) else { continue };
+        let Some(exported) = (measure.measured)(counters, start, end) else { continue };
+        let Some((simulated, variance)) = (measure.simulated)(window, width) else { continue };
+        // Few scrapes that happen to be low also happen to scatter little: what the simulated gauge scatters counts as well, in so
+        // few scrapes and in its own samples.
+        let chance = exported.chance.max(CHANCE * (variance * (exported.weight + 1.0 / f64::from(SAMPLES))).sqrt());
+        let measured = exported.value;
         let allowed = (options.tolerance * measured.abs()).max(chance);
         pairs.push(WindowPair { from, measured, simulated, allowed, apart: (simulated - measured).abs() > allowed });
     }

@@ -12,6 +12,8 @@ mod fuzz;
 mod kill;
 #[path = "robust/learning.rs"]
 mod learning;
+#[path = "robust/named_files.rs"]
+mod named_files;
 #[path = "robust/output.rs"]
 mod output;
 #[path = "robust/scenarios.rs"]

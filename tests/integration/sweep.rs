@@ -231,6 +231,12 @@ fn an_interrupted_sweep_keeps_what_is_done_and_resumes_to_the_bytes_of_the_whole
     let kept = files(&folder.path().join("stopped"));
     let incomplete = String::from_utf8_lossy(&kept[Path::new("cells.csv")]).matches(",incomplete,").count();
     assert!((1..9).contains(&incomplete), "{incomplete} cells are not done");
+    let report = shedcast(folder.path(), &["report", "stopped", "--print-only"]).assert().code(1).get_output().stdout.clone();
+    let first = format!("NOT FINISHED: {} of 9 cells are done; ", 9 - incomplete);
+    assert!(String::from_utf8_lossy(&report).starts_with(&first), "{}", String::from_utf8_lossy(&report));
+    let refused = shedcast(folder.path(), &["compare", "whole", "stopped"]).assert().code(2).get_output().stderr.clone();
+    let refused = String::from_utf8_lossy(&refused).into_owned();
+    assert!(refused.contains("stopped: sweep.json: the sweep is not finished") && refused.contains("`--resume`"), "{refused}");
     shedcast(folder.path(), &with(&["stopped", "--resume"])).assert().code(0);
     assert_eq!(files(&folder.path().join("stopped")), files(&folder.path().join("whole")));
 }

@@ -213,7 +213,7 @@ fn what_is_converted_replays_to_the_same_bytes_again() {
     let convert = |from: &Path, to: &str| {
         let to = folder.path().join(to);
         let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("shedcast"));
-        command.args(["trace", "convert"]).arg(from).arg(&to).assert().success();
+        command.args(["trace", "convert", "--force"]).arg(from).arg(&to).assert().success();
         to
     };
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/traces");

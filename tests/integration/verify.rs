@@ -102,6 +102,43 @@ fn a_smaller_fleet_parts_from_its_counters_where_the_overload_begins() {
 }
 
 #[test]
+fn what_a_run_exports_agrees_with_its_own_scenario_and_not_with_another() {
+    // One frontend that sheds; three whose trackings only add up to the load; ranks; workers whose reports come late beside the
+    // router's tracking, so that what a frontend observes is not what its routers track.
+    let settings: [&[&str]; 4] = [
+        &[],
+        &["frontend.frontends=3"],
+        &["fleet.data_parallel_size=2", "fleet.kv_total_blocks=800"],
+        &["telemetry.worker_kv_metrics=true", "telemetry.delay=\"2s\""],
+    ];
+    for sets in settings {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("small.toml"), SCENARIO).unwrap();
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        let mut run = Command::new(cargo_bin!("shedcast"));
+        run.current_dir(folder.path()).args(["run", "small.toml", "--metrics", "--no-charts", "-q", "--out", "out"]);
+        assert!(run.args(&sets).output().unwrap().status.success(), "{sets:?}");
+        fs::rename(folder.path().join("out/metrics.om"), folder.path().join("counters.prom")).unwrap();
+        let (code, text) = against(folder.path(), &sets);
+        assert_eq!(code, Some(0), "{sets:?}: {text}");
+        // Every measure was held against something, or agreement would say nothing.
+        assert!(!text.contains("not compared"), "{sets:?}: {text}");
+        let (code, json) = against(folder.path(), &[&sets[..], &["--format", "json"]].concat());
+        assert_eq!(code, Some(0));
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for parting in json["comparison"]["partings"].as_array().unwrap() {
+            let [measured, simulated] = ["measured", "simulated"].map(|side| parting[side].as_f64().unwrap());
+            // Prompts come and go within the second between scrapes: forty of them tell the mean no better.
+            let share = if parting["measure"] == "prefill tokens tracked" { 0.3 } else { 0.05 };
+            assert!((measured - simulated).abs() <= share * measured + 1.0, "{sets:?}: {parting}");
+        }
+        let (code, text) = against(folder.path(), &[&sets[..], &["--set", "fleet.workers=3"]].concat());
+        assert_eq!(code, Some(1), "{sets:?}: {text}");
+        assert!(text.contains("KV blocks tracked"), "{text}");
+    }
+}
+
+#[test]
 fn counters_that_hold_nothing_comparable_are_told() {
     let folder = folder();
     fs::write(folder.path().join("counters.prom"), "up 1 1000\nup 1 9000\n").unwrap();

@@ -175,7 +175,12 @@ impl SweepResult {
 
     /// Whether every cell has all its replications.
     pub fn is_complete(&self) -> bool {
-        self.cells.iter().all(|cell| cell.status != Status::Incomplete)
+        self.done() == self.cells.len()
+    }
+
+    /// Cells that have all their replications, or failed.
+    pub fn done(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.status != Status::Incomplete).count()
     }
 
     /// Differences of every cell to the baseline, in each measure that both have, over the replications both have.

@@ -46,6 +46,11 @@ pub fn sweep_side(name: &str, sweep: &str, replications: &str, resolved: Option<
     if sweep["schema"] != schema {
         return Err(bad(format!("its `schema` is not `{schema}`")));
     }
+    // Half a grid would be held against a whole one, or against another half.
+    if sweep["complete"] != true {
+        let hint = "finish it with the command that began it and `--resume`";
+        return Err(format!("sweep.json: the sweep is not finished: not all of its cells are done\n  hint: {hint}"));
+    }
     let mut fields = resolved.map(resolved_fields).transpose()?.unwrap_or_default();
     for key in ["grid", "replications", "until_halfwidth", "targets", "best"] {
         if !sweep[key].is_null() {

@@ -71,13 +71,16 @@ fn every_form_has_the_same_figures() {
 fn a_side_is_read_from_the_files_of_a_sweep() {
     let measures = MEASURES.iter().map(|m| m.name).collect::<Vec<_>>().join(",");
     let values = |x: &str| vec![x; MEASURES.len()].join(",");
-    let sweep = r#"{"schema":"shedcast.sweep/1","name":"s","seed":7,"grid":{"axes":[]},"replications":2,"targets":[]}"#;
+    let sweep =
+        r#"{"schema":"shedcast.sweep/1","name":"s","seed":7,"complete":true,"grid":{"axes":[]},"replications":2,"targets":[]}"#;
     let rows = format!(
         "cell,fleet.workers,clients.retry,replication,end,error,warnings,{measures}\n0,2,none,0,horizon,,,{}\n0,2,none,1,,\"it, failed\",,{}\n1,4,none,0,horizon,,,{}\n",
         values("0.5"),
         values(""),
         values("1e-7")
     );
+    let half = sweep.replace("true", "false");
+    assert!(sweep_side("dir", &half, &rows, None).unwrap_err().starts_with("sweep.json: the sweep is not finished"));
     let side = sweep_side("dir", sweep, &rows, None).unwrap();
     assert_eq!((side.seed, side.units.len(), side.units[0].runs.len()), (7, 2, 2));
     assert_eq!(side.units[1].label, "fleet.workers = 4, clients.retry = none");

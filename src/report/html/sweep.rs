@@ -11,20 +11,30 @@ use crate::report::sweep::{best_figures, sweep_cells, sweep_figures, sweep_findi
 pub fn sweep_page(result: &SweepResult, resolved: &str) -> String {
     let description = &result.description;
     let screen = sweep_screen(result);
+    // Ends of sentences that go on with a table.
     let finding = sweep_headline(result);
-    let mut page =
-        Page::new("sweep", &description.name, finding.trim_end_matches("; the nearest ones:").trim_start_matches("targets: "));
-    screen.lead.iter().take(1).for_each(|what| page.subtitle(what));
+    let mut page = Page::new(
+        "sweep",
+        &description.name,
+        finding.trim_end_matches("; the nearest ones:").trim_start_matches("targets: ").trim_end_matches(':'),
+    );
+    // What is not finished stands in the headline.
+    screen.lead.iter().skip(usize::from(!result.is_complete())).take(1).for_each(|what| page.subtitle(what));
     let met = result.cells.iter().filter(|cell| cell.meets()).count();
     let mut tiles = vec![Tile::new("Cells", description.cells().to_string(), format!("{} runs", result.records.len()))];
     if !description.targets.is_empty() {
-        tiles.push(Tile::new("Cells that meet the targets", met.to_string(), format!("of {}", description.cells())));
+        let of = if result.is_complete() { "of" } else { "so far, of" };
+        tiles.push(Tile::new("Cells that meet the targets", met.to_string(), format!("{of} {}", description.cells())));
     }
     tiles.extend(best_figures(result).into_iter().map(|figure| Tile::new(&figure.label, figure.value, figure.interval)));
     page.tiles(&tiles);
     page.section("Verdict");
     page.points(&sweep_findings(result));
-    page.heading(if result.ranking().is_empty() { "The nearest cells" } else { "The best cells" });
+    page.heading(match (result.is_complete(), result.ranking().is_empty()) {
+        (false, _) => "The cells so far",
+        (true, true) => "The nearest cells",
+        (true, false) => "The best cells",
+    });
     // The sentences of the screen stand among the findings.
     let told = |block: &&Block| matches!(block, Block::Table(_)) || matches!(block, Block::List(list) if !list.warns);
     page.blocks(screen.blocks.iter().filter(told));

@@ -9,6 +9,7 @@ use crate::report::charts::data::{
 use crate::report::charts::{Chart, Figure};
 
 use super::axes::{chart_target, labelled, measure_quantity, quantity, short, show, x_of};
+use super::table::done;
 
 /// What is always drawn.
 const DRAWN: [&str; 3] = ["rate_529", "ttft_p99", "goodput"];
@@ -56,6 +57,11 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     fn new(result: &'a SweepResult) -> Self {
         Self { result, rate: result.description.grid.axes.iter().position(Axis::is_rate) }
+    }
+
+    /// Whether a best cell is marked: one that meets targets, of a sweep of which no cell is open.
+    pub(super) fn chooses(&self) -> bool {
+        self.result.is_complete() && !self.result.description.targets.is_empty()
     }
 
     pub(super) fn axes(&self) -> &'a [Axis] {
@@ -121,6 +127,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn heading(&self, title: String) -> Heading {
+        let title = if self.result.is_complete() { title } else { format!("so far, {}: {title}", done(self.result)) };
         // The name of a field stays as it is written.
         let is_field = title.split(' ').next().is_some_and(|word| word.contains(['_', '.']));
         let mut chars = title.chars();
@@ -174,7 +181,7 @@ impl<'a> View<'a> {
         let (low, high) = (known().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
         let mut drawn = measure_quantity(measure);
         drawn.log = measure.name.starts_with("ttft") && known().all(|v| v > 0.0) && high / low > 20.0;
-        let best = self.result.ranking().first().filter(|_| !self.result.description.targets.is_empty()).map(|cell| {
+        let best = self.result.ranking().first().filter(|_| self.chooses()).map(|cell| {
             let places = self.result.description.grid.places(cell.cell);
             (places[x], places[y])
         });

@@ -4,7 +4,7 @@ use crate::experiment::measure_table::Measure;
 use crate::experiment::sweep::{Cell, SweepResult};
 
 use super::axes::{name_of, show, show_estimate};
-use super::table::{columns, nearest, why};
+use super::table::{GO_ON, columns, done, nearest, why};
 
 /// A figure of the best cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,11 @@ pub struct BestFigure {
 pub fn sweep_findings(result: &SweepResult) -> Vec<String> {
     let ranking = result.ranking();
     let mut said = Vec::new();
+    if !result.is_complete() {
+        said.push(format!("Not finished: {}; {GO_ON}.", done(result)));
+        said.push("Which cell is best, and which meet the targets, is open until all are done.".to_owned());
+        return said;
+    }
     let Some(best) = ranking.first() else {
         if let Some(near) = nearest(result).first() {
             let settings = result.description.grid.describe(near.cell);
@@ -82,10 +87,10 @@ fn against_baseline(result: &SweepResult, best: &Cell) -> Option<String> {
     (!clear.is_empty()).then(|| format!("Against the baseline, {baseline}, paired by replication: {}.", clear.join(", ")))
 }
 
-/// The figures of the best cell that targets and order look at.
+/// The figures of the best cell that targets and order look at; none as long as a cell is open, which may be better.
 pub fn best_figures(result: &SweepResult) -> Vec<BestFigure> {
     let ranking = result.ranking();
-    let Some(best) = ranking.first() else { return Vec::new() };
+    let Some(best) = ranking.first().filter(|_| result.is_complete()) else { return Vec::new() };
     let figure = |measure: &'static Measure| {
         let estimate = best.estimate(measure.name)?;
         let interval = estimate.interval.map(|(low, high)| format!("{} to {}", show(measure, low), show(measure, high)));

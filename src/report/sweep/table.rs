@@ -26,13 +26,28 @@ pub fn sweep_screen(result: &SweepResult) -> Screen {
     if listed.len() > LISTED {
         table.notes.push(format!("... and {} more in cells.csv", listed.len() - LISTED));
     }
+    let told = told_targets(result, &ranking);
+    if !result.is_complete() {
+        // Which cell is best, and whether none meets the targets, is open as long as a cell is.
+        let blocks = [Some(Block::Table(table)), troubles(result).map(Block::List)];
+        let lead = vec![format!("NOT FINISHED: {}; {GO_ON}", done(result)), what, told];
+        return Screen { lead, blocks: blocks.into_iter().flatten().collect() };
+    }
     let blocks = [
         Some(Block::Table(table)),
         why(result, &ranking).map(Block::Text),
         by_rate(result).map(Block::List),
         troubles(result).map(Block::List),
     ];
-    Screen { lead: vec![what, told_targets(result, &ranking)], blocks: blocks.into_iter().flatten().collect() }
+    Screen { lead: vec![what, told], blocks: blocks.into_iter().flatten().collect() }
+}
+
+/// How a sweep that was stopped is finished.
+pub(super) const GO_ON: &str = "finish it with the command that began it and `--resume`";
+
+/// How many cells are done, of a sweep that was stopped.
+pub(super) fn done(result: &SweepResult) -> String {
+    format!("{} of {} cells are done", result.done(), result.cells.len())
 }
 
 /// All cells in their order, as far as a page has room for them.
@@ -50,6 +65,9 @@ pub fn sweep_cells(result: &SweepResult) -> Table {
 /// What was found, in a sentence without a full stop: whether targets are met, or which cell is best where there is none.
 pub fn sweep_headline(result: &SweepResult) -> String {
     let ranking = result.ranking();
+    if !result.is_complete() {
+        return format!("not finished: {}; {}", done(result), told_targets(result, &ranking));
+    }
     let Some(best) = ranking.first().filter(|_| result.description.targets.is_empty()) else {
         return told_targets(result, &ranking);
     };
@@ -63,6 +81,17 @@ pub fn sweep_headline(result: &SweepResult) -> String {
 
 pub(super) fn told_targets(result: &SweepResult, ranking: &[&Cell]) -> String {
     let targets = &result.description.targets;
+    if !result.is_complete() {
+        let so_far = result.done();
+        if targets.is_empty() {
+            return format!("so far, the {so_far} cells that are done, by {}:", result.description.best);
+        }
+        let goal = targets.iter().map(words).collect::<Vec<_>>().join(", ");
+        let met = ranking.len();
+        return format!(
+            "targets: {goal}: met so far by the means of {met} of the {so_far} cells that are done; the others are open"
+        );
+    }
     if targets.is_empty() {
         return format!("no target given (`--target 'rate_529<=1%'`): cells by {}", result.description.best);
     }
@@ -206,7 +235,7 @@ fn troubles(result: &SweepResult) -> Option<List> {
     }
     let incomplete = result.cells.iter().filter(|cell| cell.status == Status::Incomplete).count();
     if incomplete > 0 {
-        said.push(format!("{incomplete} of {} cells are not done", result.cells.len()));
+        said.push(format!("{incomplete} of {} cells are not done: figures and charts are of the others", result.cells.len()));
     }
     let saturated = result.cells.iter().filter(|cell| cell.warnings.iter().any(|(code, _)| code == "saturated")).count();
     if saturated > 0 {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::cluster::Remote;
 use crate::experiment::sweep::{Plan, Request, Settings, SweepResult, run_sweep};
+use crate::report::html::sweep_page;
 use crate::scenario::Document;
 
 const QUEUE: &str = r#"
@@ -37,6 +38,28 @@ fn the_table_names_the_best_cells_and_why() {
     let result = sweep(&[RATE, QUEUES], &["rate_529<=5%", "ttft_p99<=1s"]);
     insta::assert_snapshot!(sweep_text(&result));
     insta::assert_snapshot!(sweep_text(&sweep(&[RATE], &["rate_529<=0.01%"])));
+}
+
+#[test]
+fn a_sweep_that_is_not_finished_concludes_nothing() {
+    for targets in [&["rate_529<=5%", "ttft_p99<=1s"][..], &["rate_529<=0.01%"], &[]] {
+        let whole = sweep(&[RATE, QUEUES], targets);
+        let said = |result: &SweepResult| format!("{}\n{}", sweep_text(result), sweep_page(result, ""));
+        assert!(!said(&whole).to_lowercase().contains("not finished"));
+        // Four of the six cells, and the first replication of the fifth.
+        let known = whole.records.iter().filter(|record| record.cell < 4 || (record.cell, record.replication) == (4, 0));
+        let half = SweepResult::of(whole.description.clone(), known.cloned().collect());
+        assert_eq!((half.done(), half.is_complete()), (4, false));
+        assert!(sweep_text(&half).starts_with("NOT FINISHED: 4 of 6 cells are done; finish it with"), "{}", sweep_text(&half));
+        assert!(sweep_headline(&half).starts_with("not finished: 4 of 6 cells are done; "));
+        let text = said(&half).to_lowercase();
+        for conclusion in ["best of", "best cell", "best setting", "no cell meets", "none meets", "widen the grid"] {
+            assert!(!text.contains(conclusion), "{conclusion}: {text}");
+        }
+        for figure in sweep_figures(&half) {
+            assert!(figure.figure.title().starts_with("So far, 4 of 6 cells are done: "), "{}", figure.figure.title());
+        }
+    }
 }
 
 #[test]

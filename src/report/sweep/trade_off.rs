@@ -39,7 +39,7 @@ impl View<'_> {
             .result
             .ranking()
             .into_iter()
-            .find(|best| best.meets() && known.iter().any(|(cell, ..)| cell.cell == best.cell))
+            .find(|best| self.chooses() && best.meets() && known.iter().any(|(cell, ..)| cell.cell == best.cell))
             .map(|cell| cell.cell);
         let dominated = |a: f64, b: f64| known.iter().any(|(_, x, y)| *x <= a && *y <= b && (*x < a || *y < b));
         let label = |cell: usize| {

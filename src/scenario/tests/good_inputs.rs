@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::{Document, QuantileMethod, Scenario, SetOption, Warmup};
+use super::super::{Document, QuantileMethod, Scenario, SetOption, Warmup, codes};
 use super::{BASE, OPAQUE, faults, good, load, sets, warnings};
 use crate::cluster::config::*;
 use crate::units::{SimTime, Span};
@@ -621,6 +621,76 @@ fn a_trace_is_found_beside_the_scenario_or_in_the_working_directory() {
         good(&format!("{OPAQUE}[workload]\ntrace = \"Cargo.toml\"\n")).workload.trace.unwrap().path.to_str(),
         Some("Cargo.toml")
     );
+}
+
+/// A scenario that replays `t.csv`.
+fn replay() -> String {
+    format!("{OPAQUE}[workload]\ntrace = {{ path = \"t.csv\", format = \"mooncake\" }}\n")
+}
+
+#[test]
+fn results_elsewhere_still_find_their_trace_in_the_folders_above() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("outputs/one");
+    fs::create_dir_all(&out).unwrap();
+    fs::write(folder.path().join("t.csv"), "x").unwrap();
+    for name in ["resolved.toml", "baseline.toml", "other.toml"] {
+        fs::write(out.join(name), replay()).unwrap();
+    }
+    for name in ["resolved.toml", "baseline.toml"] {
+        let loaded = Scenario::load(&out.join(name), &[]).unwrap_or_else(|faults| panic!("{faults}"));
+        assert_eq!(loaded.scenario.workload.trace.unwrap().path, folder.path().join("t.csv"));
+    }
+    // Nobody expects that of a file of his own.
+    assert!(Scenario::load(&out.join("other.toml"), &[]).unwrap_err().to_string().contains("no such file"));
+    fs::remove_file(folder.path().join("t.csv")).unwrap();
+    let said = Scenario::load(&out.join("resolved.toml"), &[]).unwrap_err().to_string().replace(out.to_str().unwrap(), "OUT");
+    assert!(said.contains("no such file (tried `OUT/t.csv` and `t.csv`, and the folders above)"), "{said}");
+    assert!(said.contains("hint: results of a run elsewhere: name the file with `--set workload.trace.path=...`"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scenario_behind_links_finds_its_trace_beside_any_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    ["there", "between", "here"].iter().for_each(|name| fs::create_dir(at(name)).unwrap());
+    fs::write(at("there/a.toml"), replay()).unwrap();
+    std::os::unix::fs::symlink("../there/a.toml", at("between/b.toml")).unwrap();
+    std::os::unix::fs::symlink(at("between/b.toml"), at("here/c.toml")).unwrap();
+    let path = || Scenario::load(&at("here/c.toml"), &[]).unwrap().scenario.workload.trace.unwrap().path;
+    fs::write(at("there/t.csv"), "x").unwrap();
+    assert_eq!(fs::canonicalize(path()).unwrap(), fs::canonicalize(at("there/t.csv")).unwrap());
+    fs::write(at("between/t.csv"), "x").unwrap();
+    assert_eq!(path(), at("between/t.csv"));
+    fs::write(at("here/t.csv"), "x").unwrap();
+    assert_eq!(path(), at("here/t.csv"), "the link's own folder first");
+}
+
+#[test]
+fn of_two_files_of_a_name_the_one_taken_is_told() {
+    // Cargo runs tests in the package's folder.
+    let folder = tempfile::tempdir().unwrap();
+    let beside = folder.path().join("Cargo.toml");
+    fs::write(&beside, "x").unwrap();
+    let text = format!("{OPAQUE}[workload]\ntrace = {{ path = \"Cargo.toml\", format = \"mooncake\" }}\n");
+    let read = |text: &str, options: &[&str]| {
+        let origin = folder.path().join("a.toml").display().to_string();
+        let loaded = Scenario::parse(text, &origin, &sets(options)).unwrap_or_else(|faults| panic!("{faults}"));
+        let told = loaded.warnings.iter().filter(|warning| warning.code == codes::AMBIGUOUS_FILE).map(ToString::to_string);
+        (loaded.scenario.workload.trace.unwrap().path, told.collect::<Vec<_>>().join("\n"))
+    };
+    let there = beside.display().to_string();
+    let (path, told) = read(&text, &[]);
+    assert_eq!(path, beside);
+    assert!(told.starts_with(&format!("`workload.trace.path` names two files: `{there}` is read, not `Cargo.toml`")), "{told}");
+    let (path, told) = read(&text, &["workload.trace.path=Cargo.toml"]);
+    assert_eq!(path.to_str(), Some("Cargo.toml"));
+    assert!(told.contains(&format!("names two files: `Cargo.toml` is read, not `{there}`")), "{told}");
+    // One file has one name here, and a longer one is one file.
+    assert_eq!(read(&text.replace("Cargo.toml", &there), &[]).1, "");
+    fs::remove_file(&beside).unwrap();
+    assert_eq!(read(&text, &[]).1, "");
 }
 
 #[test]

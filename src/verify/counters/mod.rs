@@ -24,6 +24,17 @@ pub struct CounterSeries {
     pub points: Vec<(f64, f64)>,
 }
 
+/// A gauge over a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Its mean.
+    pub mean: f64,
+    /// The standard error that its own scatter gives a mean of so few samples.
+    pub error: f64,
+    /// Variance of such a mean, of that of a sample.
+    pub weight: f64,
+}
+
 /// Everything exported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
@@ -122,10 +133,10 @@ impl Counters {
         growth.filter(|_| self.covers(metric, from, to))
     }
 
-    /// Mean over time of a gauge from `from` to `to`, summed over its series and straight between samples, and the standard error
-    /// that its own scatter gives such a mean of so few samples. `None` if it is not there, or not sampled over all of that time.
-    pub fn level(&self, metric: &str, from: f64, to: f64) -> Option<(f64, f64)> {
-        let (mut sum, mut variance) = (None, 0.0);
+    /// Mean over time of a gauge from `from` to `to`, summed over its series and straight between samples. `None` if it is not there,
+    /// or not sampled over all of that time.
+    pub fn level(&self, metric: &str, from: f64, to: f64) -> Option<Level> {
+        let (mut sum, mut variance, mut weight) = (None, 0.0, 0.0f64);
         for series in self.of(metric) {
             for pair in series.points.windows(2) {
                 let [(start, before), (end, after)] = [pair[0], pair[1]];
@@ -135,9 +146,12 @@ impl Counters {
                     *sum.get_or_insert(0.0) += (at(left) + at(right)) / 2.0 * (right - left);
                 }
             }
-            variance += scatter(series, from, to);
+            let (of_series, of_mean) = scatter(series, from, to);
+            variance += of_series * of_mean;
+            weight = weight.max(of_mean);
         }
-        sum.map(|sum: f64| (sum / (to - from), variance.sqrt())).filter(|_| self.covers(metric, from, to))
+        let level = |sum: f64| Level { mean: sum / (to - from), error: variance.sqrt(), weight };
+        sum.map(level).filter(|_| self.covers(metric, from, to))
     }
 
     fn of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a CounterSeries> {
@@ -150,15 +164,23 @@ impl Counters {
     }
 }
 
-/// Variance of the mean of a series' samples in a window and of the one to either side.
-fn scatter(series: &CounterSeries, from: f64, to: f64) -> f64 {
-    let first = series.points.partition_point(|p| p.0 < from).saturating_sub(1);
-    let last = (series.points.partition_point(|p| p.0 <= to) + 1).min(series.points.len());
-    let values: Vec<f64> = series.points.get(first..last).unwrap_or_default().iter().map(|p| p.1).collect();
-    match sample_mean_and_variance(&values) {
-        Some((_, Some(variance))) => variance / values.len() as f64,
-        _ => 0.0,
-    }
+/// Samples at least from which a gauge's scatter is taken: a few that happen to be alike would say that there is none.
+const SCATTERED: usize = 12;
+
+/// Variance of a series' samples in a window and of one to either side, of more where those are few; and what share of it the mean
+/// over the window has, straight between samples that know nothing of each other.
+fn scatter(series: &CounterSeries, from: f64, to: f64) -> (f64, f64) {
+    let points = &series.points;
+    let mut first = points.partition_point(|p| p.0 < from).saturating_sub(1);
+    let mut last = (points.partition_point(|p| p.0 <= to) + 1).min(points.len());
+    let more = SCATTERED.saturating_sub(last.saturating_sub(first)).div_ceil(2);
+    (first, last) = (first.saturating_sub(more), (last + more).min(points.len()));
+    let near = points.get(first..last).unwrap_or_default();
+    let values: Vec<f64> = near.iter().map(|p| p.1).collect();
+    let (Some((_, Some(variance))), [start, .., end]) = (sample_mean_and_variance(&values), near) else { return (0.0, 0.0) };
+    // The samples at both ends of k gaps weigh half.
+    let gaps = ((to - from) * (near.len() - 1) as f64 / (end.0 - start.0)).max(1.0);
+    (variance, (gaps - 0.5) / (gaps * gaps))
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
@@ -204,9 +226,12 @@ mod tests {
             ("g", "b", 10.0, 1.0),
         ]);
         // (4 + 8) / 2 over the first half, (8 + 0) / 2 over the second, and 1 all along.
-        let (level, error) = c.level("g", 0.0, 10.0).unwrap();
-        assert_eq!(level, 6.0);
-        assert!((error - (16.0f64 / 3.0).sqrt()).abs() < 1e-12, "{error}");
+        let Level { mean, error, weight } = c.level("g", 0.0, 10.0).unwrap();
+        assert_eq!(mean, 6.0);
+        // Between two samples the mean has half the variance of one.
+        assert_eq!(weight, 0.5);
+        // Of three samples with a variance of 16, the outer ones weigh half.
+        assert!((error - (16.0f64 * 0.375).sqrt()).abs() < 1e-12, "{error}");
         assert_eq!((c.length(), c.sample_interval()), (10.0, 5.0));
     }
 }

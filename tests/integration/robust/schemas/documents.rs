@@ -310,7 +310,7 @@ fn traces_and_their_fits() {
     held.run(&[&run[..], &lengths].concat());
     held.run(&["trace", "convert", "run/resolved.toml", "plain.csv"]);
     held.table("plain.csv", "trace.csv", &[], &[]);
-    for more in [&[][..], &["--scenario", "good.toml"]] {
+    for more in [&[][..], &["--force", "--scenario", "good.toml"]] {
         let fit = held.run(&[&["trace", "fit", "plain.csv", "--json", "--out", "fit.toml"][..], more].concat());
         assert!(fits(&fit, "fit.json")["figures"][0].is_object());
     }
