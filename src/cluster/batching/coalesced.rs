@@ -6,16 +6,19 @@
 //!
 //! - Blocks: a sequence takes a new one when its computed tokens are a multiple of the block size, which depends only on the tick
 //!   modulo the block size; sequences are counted in buckets by that residue (`buckets.rs`).
-//! - Completions: a heap by (tick, admission).
+//! - Completions: by tick, in a line where they come in order, else in a heap (`coalesced/finishing.rs`).
 //! - Preemption pops the tail of the admission list until the needs of the others fit, which is what the plain algorithm
 //!   arrives at one sequence at a time.
 //!
 //! `coalesced/rank.rs` has a rank and its sequences, `coalesced/run.rs` the run of steps; here is the group they make.
 
+mod finishing;
 mod rank;
 mod run;
 
 use std::sync::Arc;
+
+use prefetch_index::prefetch_index;
 
 use super::group::{NewSequence, Next, RankSnapshot, RankSpec, StepEvent, StepGroup, Watch};
 use super::timing::StepLine;
@@ -221,10 +224,9 @@ impl StepGroup for Coalesced {
 
     fn next_to_complete(&self) -> Option<u32> {
         let [rank] = self.ranks.as_slice() else { return None };
-        rank.next_to_finish(&self.sequences).map(|(key, word)| {
-            std::hint::black_box(word);
-            key
-        })
+        let (handle, key) = rank.next_to_finish()?;
+        prefetch_index(&self.sequences, handle as usize);
+        Some(key)
     }
 
     fn occupancy(&self, rank: u32) -> (u32, u32) {

@@ -143,7 +143,8 @@ pub trait StepGroup {
     /// Ends the step that ends at `now`; appends what it brings to `out`.
     fn end(&mut self, now: SimTime, out: &mut Vec<StepEvent>);
 
-    /// The key of the sequence that will probably complete first: a hint only, for those who fetch ahead what they keep of it.
+    /// The key of the sequence that will probably complete first: a hint only, for those who fetch ahead what they keep of it, as the
+    /// group does what it keeps.
     fn next_to_complete(&self) -> Option<u32> {
         None
     }

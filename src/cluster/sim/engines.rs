@@ -5,7 +5,7 @@ use super::{Engine, Event, Simulation, faults, kind};
 use crate::cluster::batching::{NewSequence, Next, StepEvent, StepGroup};
 use crate::cluster::config::RankDispatch;
 use crate::cluster::observer::Observer;
-use crate::cluster::request::Stage;
+use crate::cluster::request::{Attempt, Stage};
 use crate::cluster::story::StoryEvent;
 use crate::cluster::worker::Worker;
 use crate::units::SimTime;
@@ -99,22 +99,33 @@ impl<G: StepGroup, O: Observer> Simulation<'_, G, O> {
         self.dirty.clear();
     }
 
-    /// Looks at the attempt that will probably complete next in this group: nothing waits for it now, and when it completes it is at
-    /// hand. Decides nothing.
+    /// Fetches the attempt that will probably complete next in this group, to be at hand when it does. Decides nothing.
     #[inline]
     fn fetch_ahead(&self, group: u32) {
         if self.attempts.len() >= BEYOND_CACHES
             && let Some(key) = self.groups[group as usize].steps.next_to_complete()
         {
-            std::hint::black_box(self.attempts.get(key).map(|attempt| attempt.start));
+            self.attempts.prefetch(key);
+        }
+    }
+
+    /// Fetches the request of the attempt that probably completes with the step that ends now: the attempt is at hand
+    /// ([`Self::fetch_ahead`]), and until the request is needed the rank has work to do. Decides nothing.
+    #[inline]
+    fn fetch_request(&self, group: u32) {
+        if self.attempts.len() >= BEYOND_CACHES
+            && let Some(key) = self.groups[group as usize].steps.next_to_complete()
+            && let Some(request) = self.attempts.get(key).and_then(Attempt::request)
+        {
+            self.requests.prefetch(request);
         }
     }
 
     /// A step of a group ends.
     pub(super) fn step_end(&mut self, group: u32) {
-        let g = &mut self.groups[group as usize];
+        self.fetch_request(group);
         let mut events = std::mem::take(&mut self.step_events);
-        g.steps.end(self.now, &mut events);
+        self.groups[group as usize].steps.end(self.now, &mut events);
         self.follow(group, Next::StartNow);
         self.take_step_events(group, &mut events);
         self.step_events = events;

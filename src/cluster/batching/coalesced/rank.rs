@@ -1,8 +1,8 @@
 //! A rank of the fast engine, and its sequences.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
+use super::finishing::Finishing;
 use crate::cluster::batching::buckets::Buckets;
 use crate::cluster::batching::group::{RankSnapshot, RankSpec, StepEvent, Watch, prompt_computed};
 use crate::cluster::batching::timing::{StepLine, StepWork};
@@ -27,8 +27,8 @@ pub(super) struct Rank {
     pub tick: u64,
     /// Decoding sequences, which take part in every step, by when they take their next block.
     pub decoding: Buckets,
-    /// (finish tick, handle, key); entries of preempted or departed sequences are stale.
-    finishing: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Entries of preempted or departed sequences are stale.
+    finishing: Finishing,
     /// The first tick of these, or `u64::MAX`.
     next_finish: u64,
     /// The one sequence whose prompt is partly computed.
@@ -112,7 +112,7 @@ impl Rank {
             context: 0,
             tick: 0,
             decoding: Buckets::new(spec.block_size),
-            finishing: BinaryHeap::new(),
+            finishing: Finishing::default(),
             next_finish: u64::MAX,
             partial: None,
             chunks: Vec::new(),
@@ -273,7 +273,7 @@ impl Rank {
         let finish = tick + u64::from(sequence.output - sequence.generated);
         sequence.bucket = self.decoding.join(sequence.computed);
         self.context += sequence.computed;
-        self.finishing.push(Reverse((finish, handle, sequence.key)));
+        self.finishing.push((finish, handle, sequence.key));
         self.next_finish = self.next_finish.min(finish);
     }
 }
@@ -297,7 +297,7 @@ impl Rank {
     /// Completes the decoding sequences whose tick has come, in admission order.
     fn finish_decoding(&mut self, sequences: &mut [Sequence], unused: &mut Vec<u32>, events: &mut Vec<(u64, StepEvent)>) {
         let before = events.len();
-        while let Some(&Reverse((tick, handle, _))) = self.finishing.peek() {
+        while let Some((tick, handle, _)) = self.finishing.peek() {
             self.next_finish = tick;
             if tick > self.tick {
                 break;
@@ -380,10 +380,10 @@ impl Rank {
         sequences[handle as usize].place = Place::Unused;
     }
 
-    /// Key of the sequence that will probably complete first, and a word of what is kept of it.
-    pub fn next_to_finish(&self, sequences: &[Sequence]) -> Option<(u32, u64)> {
-        let &Reverse((_, handle, key)) = self.finishing.peek()?;
-        Some((key, sequences[handle as usize].origin))
+    /// Handle and key of the sequence that will probably complete first.
+    #[inline]
+    pub fn next_to_finish(&self) -> Option<(u32, u32)> {
+        self.finishing.peek().map(|(_, handle, key)| (handle, key))
     }
 
     pub fn snapshot(&self, spec: &RankSpec, later_steps: u64) -> RankSnapshot {
