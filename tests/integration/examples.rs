@@ -16,11 +16,26 @@ fn results_of(arguments: &[&str], into: &Path) -> String {
 
 /// The committed files of `example` equal those of a fresh run.
 fn assert_committed(example: &str, fresh: &Path, files: &[&str]) {
-    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("outputs").join(example);
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results").join(example);
     for file in files {
-        let old = fs::read(committed.join(file)).unwrap_or_else(|e| panic!("outputs/{example}/{file}: {e}"));
+        let old = fs::read(committed.join(file)).unwrap_or_else(|e| panic!("docs/results/{example}/{file}: {e}"));
         let new = fs::read(fresh.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
-        assert!(old == new, "outputs/{example}/{file} is not what a run gives now: run the example again and look at it");
+        assert!(old == new, "docs/results/{example}/{file} is not what a run gives now: run the example again and look at it");
+    }
+}
+
+/// Results come to `outputs/`, and nothing is written into a directory with other files: one that came with the checkout would make
+/// the first command of the README fail.
+#[test]
+fn a_fresh_checkout_has_no_results_in_the_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let ignored = fs::read_to_string(root.join(".gitignore")).expect("the repository ignores what is built");
+    assert!(ignored.lines().any(|line| line == "/outputs/"), "results are no part of the repository");
+    assert!(!ignored.lines().any(|line| line.starts_with("!/outputs")), "nor are some of them");
+    let listed = std::process::Command::new("git").current_dir(root).args(["ls-files", "outputs"]).output();
+    match listed {
+        Ok(listed) if listed.status.success() => assert!(listed.stdout.is_empty(), "{}", String::from_utf8_lossy(&listed.stdout)),
+        _ => println!("skipped in part: this is no git checkout"),
     }
 }
 
