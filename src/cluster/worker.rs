@@ -89,6 +89,16 @@ impl Engine {
         matches!(self, Self::Opaque(_))
     }
 
+    /// Tokens of the longest request that can ever be served, prompt and answer; `None` where nothing bounds them.
+    pub fn longest(&self) -> Option<u64> {
+        match self {
+            Self::Opaque(_) => None,
+            Self::Batching { spec, max_model_len } => {
+                Some(max_model_len.map_or(spec.longest(), |limit| limit.min(spec.longest())))
+            }
+        }
+    }
+
     /// Whether a request can ever be served.
     pub fn fits(&self, input_tokens: u32, output_tokens: u32) -> bool {
         match self {

@@ -12,7 +12,8 @@ pub(super) use recovery::recovery;
 pub use recovery::{Flow, Recovery};
 
 use super::result::{Point, RunEnd, RunResult};
-use crate::cluster::config::{WorkerEngine, WorkerType};
+use crate::cluster::config::WorkerType;
+use crate::cluster::worker::Engine;
 use crate::scenario::{Scenario, Warning};
 use crate::stats::backlog_trend;
 use crate::stats::text::count;
@@ -82,12 +83,7 @@ pub fn warnings(scenario: &Scenario, result: &RunResult) -> Vec<Warning> {
 /// Requests that fit no worker, and what would fit.
 fn unservable(scenario: &Scenario, result: &RunResult) -> Option<Warning> {
     let requests = &result.whole.requests;
-    // The last token of an answer is never read back: it takes no block.
-    let longest = |of: &WorkerType| {
-        let WorkerEngine::Batching(engine) = &of.engine else { return None };
-        let pool = of.kv_total_blocks?.saturating_mul(u64::from(of.kv_cache_block_size)).saturating_add(1);
-        Some(engine.max_model_len.map_or(pool, |limit| limit.min(pool)))
-    };
+    let longest = |of: &WorkerType| Engine::new(of).ok().and_then(|engine| engine.longest());
     let longest = scenario.fleet.types.iter().filter_map(longest).max().filter(|_| requests.unservable > 0)?;
     Some(Warning {
         code: codes::UNSERVABLE,
@@ -108,7 +104,7 @@ fn ended_early(result: &RunResult) -> String {
     match result.end {
         RunEnd::TimeStandsStill => format!(
             "simulated time stood still at {at}, and the run ended there: requests were over at once (refused, most likely), and their \
-             clients sent again at once, more than 1,000,000 times"
+             clients sent again at once, without end"
         ),
         _ => format!("the run ended at {at} before what the scenario asks for"),
     }

@@ -26,10 +26,15 @@ impl RankSpec {
         self.total_blocks * u64::from(self.block_size)
     }
 
-    /// Whether a request can ever run here: the KV blocks of all its tokens but the last, which is never read back.
+    /// Tokens of the longest request that can ever run here, prompt and answer: the pool's, and the last one, which is never read back
+    /// and takes no block.
+    pub fn longest(&self) -> u64 {
+        self.total_blocks.saturating_mul(u64::from(self.block_size)).saturating_add(1)
+    }
+
+    /// Whether a request can ever run here.
     pub fn fits(&self, input_tokens: u32, output_tokens: u32) -> bool {
-        let tokens = u64::from(input_tokens.max(1)) + u64::from(output_tokens) - 1;
-        tokens.div_ceil(u64::from(self.block_size)) <= self.total_blocks
+        u64::from(input_tokens.max(1)) + u64::from(output_tokens) <= self.longest()
     }
 }
 
